@@ -125,7 +125,7 @@ class Policy(NamedTuple):
         prunes, waiting = self.decided(context)
         if not prunes:
             return waiting
-        from prunecli.context.gate import next_prunes
+        from prunecli.context.impact import next_prunes
 
         freed = next_prunes(context, prunes, self.market)
         return Waiting(f"{short(freed)} to prune with the next request", "", freed)
@@ -145,7 +145,7 @@ class Policy(NamedTuple):
         if self.gate == "always":
             priced = self.binds or self._is_full(context)
             return (self._priced(context, events) if priced else events), None
-        from prunecli.context.gate import judge  # deferred: the first request does not need it
+        from prunecli.context.impact import judge  # deferred: the first request does not need it
 
         decision = judge(context, events, self.market, self.expectations)
         if decision.apply:

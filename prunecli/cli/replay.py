@@ -31,9 +31,9 @@ from prunecli.session.importers.known_agents import is_agent
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
     from prunecli.context.expectations import Expectations
+    from prunecli.replay.rows import Report
     from prunecli.replay.series import Courses
     from prunecli.replay.stage import Setting, Stage
-    from prunecli.replay.table import Report
     from prunecli.replay.working import Outcome
 
 Result = TypeVar("Result")
@@ -111,10 +111,10 @@ def replay(
     _complain(problems)
     if not report.sessions:
         raise _nothing()
-    from prunecli.replay.table import lines
+    from prunecli.replay.rows import lines
 
     if html is not None:
-        from prunecli.replay.page import page
+        from prunecli.replay.series import page
 
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
@@ -157,10 +157,10 @@ def _setup(asked: Asked, stage: "Stage") -> str:
 
 
 def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
+    from prunecli.replay.prefix import together
+    from prunecli.replay.rows import Report
     from prunecli.replay.series import Courses
     from prunecli.replay.stage import Replayed, Stage
-    from prunecli.replay.table import Report
-    from prunecli.replay.validation import together
 
     courses = Courses()
 

@@ -9,7 +9,7 @@ from html import escape
 
 from prunecli.cli.stats import cells, pruning_words
 from prunecli.figures import counted, money, share, short
-from prunecli.replay.page import STYLE
+from prunecli.replay.series import STYLE
 from prunecli.runtime.usage import Sums
 from prunecli.runtime.usage_store import UsageReport
 from prunecli.sanitize import one_line

@@ -10,8 +10,7 @@ from prunecli.commands.command import Effect as Effect_
 from prunecli.commands.command import Say, Table
 from prunecli.errors import UsageError
 from prunecli.figures import counted, money, share, short
-from prunecli.inspector.spending import Effect, Paid, Pruning, effects
-from prunecli.inspector.turns import BilledTurn, turns
+from prunecli.inspector.spending import BilledTurn, Effect, Paid, Pruning, effects, turns
 from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments

@@ -164,7 +164,7 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
             f"/prune-config try: one strategy at a time, got {' '.join(given)}",
             "a+b runs one after the other",
         )
-    from prunecli.replay.trial import Trial
+    from prunecli.replay.stage import Trial
 
     trial = Trial(*_stage(runtime, wanted))
 

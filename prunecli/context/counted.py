@@ -1,11 +1,10 @@
-"""The data that the running sums keep for each item, and the endpoint's report on an answer."""
+"""The tokens of single entries and items, each counted once."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from prunecli.context.clearing import Clearing
 from prunecli.context.exchange import Entry, Said
 from prunecli.context.tokens import (
     NOTHING,
@@ -24,6 +23,13 @@ FactorOf: TypeAlias = Callable[[str], float]
 """A function from a model's name to its estimated number of tokens per raw token."""
 
 
+class Length(NamedTuple):
+    """The characters of some content, without images, and the number of its images and documents."""
+
+    chars: int = 0
+    images: int = 0
+
+
 @dataclass(slots=True, eq=False)
 class Item:
     """The content of a context item at one moment. Only the sums are filled in later.
@@ -40,6 +46,7 @@ class Item:
     silent: bool = False
     lost: bool = False
     amount: Amount | None = None
+    length: Length | None = None
     scanned: Amount = NOTHING
     withheld: Amount = NOTHING
     fixed: int = 0
@@ -72,33 +79,6 @@ class Item:
         if (self.hidden, self.silent, self.lost) != (other.hidden, other.silent, other.lost):
             return False
         return self.edits == other.edits and self.memos == other.memos
-
-
-Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
-"""Changed items, each before and after the change."""
-
-
-class Report(NamedTuple):
-    """A prompt, as `response` reported it, the changes since the previous report, and the content that the endpoint
-    cleared from its copy."""
-
-    response: int
-    prompt: int
-    changes: Changes
-    clearing: Clearing
-
-
-def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
-    """Return the tokens that changes of items added, each a pair of before and after."""
-    raw = exact = words = 0
-    for then, now in changes:
-        if now is not None:
-            more = amount_of(now)
-            raw, exact, words = raw + more[0], exact + more[1], words + more[2]
-        if then is not None:
-            less = amount_of(then)
-            raw, exact, words = raw - less[0], exact - less[1], words - less[2]
-    return Amount(raw, exact, words)
 
 
 def output_tokens(entry: Entry) -> int:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from prunecli.context import render
+from prunecli.context.render import Ids, wire_ids
 from prunecli.context.tokens import Sizes, image_tokens
-from prunecli.context.wire_calls import Ids, wire_ids
 from prunecli.model import searches
 from prunecli.model.edits import EditKind
 from prunecli.model.events import (

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 
 from prunecli.context.again import shown_in
-from prunecli.context.clearing import Clearing
+from prunecli.context.counting import Clearing
 from prunecli.context.exchange import Entry
-from prunecli.context.overlay import Overlay
+from prunecli.context.impact import Overlay
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.tokens import total

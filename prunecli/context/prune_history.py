@@ -5,16 +5,14 @@ prompt cache at its first edit: everything after it is written again. That cost 
 reported the next request, then measured.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from prunecli.context.cache import LEAST_CACHED
-from prunecli.context.clearing import clearing_of
+from prunecli.context.counting import Absent, clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
-from prunecli.context.taking_back import revert_in_words
-from prunecli.context.token_counts import Absent
 from prunecli.context.tokens import NOTHING, Amount
 from prunecli.frozen import frozen
 from prunecli.model import requests
@@ -39,7 +37,9 @@ from prunecli.model.messages import ToolUse, Usage, plain_text
 from prunecli.model.requests import TTL_MS
 
 if TYPE_CHECKING:
-    from prunecli.context.fold import Fold
+    from prunecli.context.placing import Fold
+
+_MOST_NAMED = 3
 
 _Response: TypeAlias = AssistantMessage | AttemptBilled | CompactionApplied
 
@@ -468,3 +468,19 @@ def _shared(total: int, weights: list[int]) -> list[int]:
     whole = sum(weights)
     ends = [total * sum(weights[: index + 1]) // whole if whole else total for index in range(len(weights))]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def revert_in_words(seqs: Sequence[int], prunes: Collection[int]) -> str:
+    """Return a few words for an undo of these prunes, or a restore of these entries in place."""
+    undone = [seq for seq in seqs if seq in prunes]
+    back = [seq for seq in seqs if seq not in prunes]
+    found = f"undid {_named(undone, 'prune', 'prunes')}" if undone else ""
+    restored = f"restored {_named(back, 'entry', 'entries')} in place" if back else ""
+    return ", ".join(filter(None, (found, restored)))
+
+
+def _named(seqs: Sequence[int], one: str, many: str) -> str:
+    """Return records by number, or their count if there are more than three."""
+    if len(seqs) > _MOST_NAMED:
+        return f"{len(seqs)} {many}"
+    return f"{one if len(seqs) == 1 else many} {', '.join(map(str, seqs))}"

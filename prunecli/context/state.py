@@ -1,16 +1,15 @@
 """The fold: the working context after each record, kept up to date in O(new records).
 
-`Context.apply` is the only writer. The result always equals that of the slow, obvious `project`; a property test
-checks this. Strategies read the context through `view.View`.
+`Context.apply` is the only writer. Strategies read the context through `view.View`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from prunecli.context.cache import Cache
-from prunecli.context.clearing import clearing_of
 from prunecli.context.counted import FactorOf
+from prunecli.context.counting import TokenCounts, clearing_of
 from prunecli.context.exchange import (
     Entry,
     Exchange,
@@ -24,8 +23,6 @@ from prunecli.context.lineage import Lineage
 from prunecli.context.memo import Memo
 from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
-from prunecli.context.shown import shown
-from prunecli.context.taking_back import take_back
 from prunecli.context.thoughts import (
     PREAMBLE_PLACE,
     Place,
@@ -35,10 +32,9 @@ from prunecli.context.thoughts import (
     thinks,
 )
 from prunecli.context.todo_list import newest
-from prunecli.context.token_counts import TokenCounts
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.unseen import Unseen
-from prunecli.context.wire import Wire
+from prunecli.context.wire import Wire, shown
 from prunecli.model.claude import is_bound
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -65,6 +61,10 @@ from prunecli.model.requests import PREAMBLE, Preamble, WireMessage, tool_names
 from prunecli.model.searches import SEARCHES, preamble_of
 
 RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
+
+
+_Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
+"""Edits by target, each with the seq of its PrunApplied."""
 
 
 def _even(_: str) -> float:
@@ -231,7 +231,7 @@ class Context:
         self.counts.rewound()
         self.last_response = self.cache.last_use(self.requested) or last
         self.thoughts.back(reader, foreign)
-        self.unseen.update(seq)
+        self.unseen.update()
 
     def _fold(self, record: Record) -> None:
         touched = self.memo.touched_by(record, self)
@@ -290,7 +290,7 @@ class Context:
             self._preamble_digest = self.preamble.digest()
             self.counts.preamble(self.preamble)
             self.thoughts.changed(PREAMBLE_PLACE, at, self._preamble_digest)
-        self.unseen.update(at)
+        self.unseen.update()
 
     def _add(self, entry: Entry) -> None:
         self.counts.enter(entry)
@@ -345,11 +345,11 @@ class Context:
             if seq in self.pruns:
                 event = self.pruns.pop(seq).event
                 targets = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else []
-                take_back(*stacks, self.pruns, targets, only=seq)
+                _take_back(*stacks, self.pruns, targets, only=seq)
                 self.sheltered.update(dict.fromkeys(targets, self.turns + 1))
                 touched += targets
             elif seq in self.entries:
-                touched += [seq, *take_back(*stacks, self.pruns, [seq])]
+                touched += [seq, *_take_back(*stacks, self.pruns, [seq])]
                 self.pinned = self.pinned | {seq}
         self._changed(touched, at)
 
@@ -388,3 +388,29 @@ class Context:
     def _relay(self, heads: Iterable[int]) -> None:
         if places := [self._positions[seq] for seq in heads if seq in self._positions]:
             self.wire.rebuild(start=min(places), stop=max(places) + 1)
+
+
+def _take_back(
+    edits: _Stacks,
+    memos: _Stacks,
+    drops: Mapping[int, set[int]],
+    pruns: Mapping[int, Record],
+    targets: Iterable[int],
+    only: int | None = None,
+) -> list[int]:
+    """Remove the edits of these targets (optionally of one prune).
+
+    Returns the positions of memos that may be removed with them.
+    """
+    places: list[int] = []
+    for seq in targets:
+        for stacks in (edits,) if only is None else (edits, memos):
+            gone = [(prun, edit) for prun, edit in stacks.get(seq, ()) if only in (None, prun)]
+            stacks[seq] = [pair for pair in stacks.get(seq, ()) if pair not in gone]
+            for prun, edit in gone:
+                if edit.kind == "drop":
+                    drops[prun].discard(seq)
+                    applied = pruns[prun].event if prun in pruns else None
+                    if isinstance(applied, PrunApplied):
+                        places += [memo.seq for memo in applied.edits if memo.kind == "memo"]
+    return places

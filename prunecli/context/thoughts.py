@@ -33,7 +33,7 @@ from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import thinking_blocks
 
 if TYPE_CHECKING:
-    from prunecli.context.fold import Fold
+    from prunecli.context.placing import Fold
 
 Form: TypeAlias = object
 """The content of an entry, as a value that is equal if the bytes are equal; None if unedited."""

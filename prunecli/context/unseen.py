@@ -64,9 +64,9 @@ class Loss:
 class Unseen:
     """The unseen thinking of a context.
 
-    `dropped`: the answers whose thinking the endpoint drops from the next request. `flips`: for each answer, the
-    records at which its thinking was hidden and shown again, in turn. `moved`: the answers in the order of those
-    changes. `losses`: the newest response's report, without reasons for which it drops the same as the one before.
+    `dropped`: the answers whose thinking the endpoint drops from the next request. `moved`: the answers whose
+    thinking was hidden or shown again, in that order. `losses`: the newest response's report, without reasons for
+    which it drops the same as the one before.
     """
 
     def __init__(self, context: "Context") -> None:
@@ -82,7 +82,6 @@ class Unseen:
     def clear(self) -> None:
         """Switch to another branch."""
         self.dropped = self._behind_summary = _NONE
-        self.flips: dict[int, list[int]] = {}
         self._version = -1
 
     def lacks(self, seq: int) -> bool:
@@ -156,7 +155,7 @@ class Unseen:
         """Record a request to this model."""
         thoughts = self._context.thoughts
         thoughts.model(model)
-        self.update(record.seq - 1)
+        self.update()
         thoughts.requested(record.seq)
         self._places, self._is_asked = None, True
 
@@ -170,7 +169,7 @@ class Unseen:
         if event.input_transformations is not None:
             foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
             context.thoughts.reported(found, foreign)
-        for seq in self.update(context.thoughts.last_request - 1):
+        for seq in self.update():
             context.counts.as_sent(seq)
         self._places, self._is_asked, self.losses = None, False, ()
         if found:
@@ -217,7 +216,7 @@ class Unseen:
         if type(record.event) in _CHANGES:
             self._changed(record)
         if self._version != self._context.thoughts.version:
-            self.update(record.seq)
+            self.update()
 
     def _changed(self, record: Record) -> None:
         if isinstance(record.event, CompactionApplied):
@@ -230,10 +229,6 @@ class Unseen:
                     continue
                 if edit.kind == "strip":
                     self._known.setdefault(edit.seq, (self._reason(edit.seq, EDITED), entry))
-                    self._flip(edit.seq, record.seq)
-        if isinstance(record.event, PrunApplied | PrunReverted):
-            for seq in self.flips:
-                self._flip(seq, record.seq)
 
     def _summarized(self, seq: int, head_end: int) -> None:
         """Note the answers whose thinking a new summary makes stale, unless the endpoint signed it."""
@@ -241,8 +236,8 @@ class Unseen:
         kept = [item.seq for item in items if item.kind == "assistant" and item.seq > head_end]
         self._behind_summary = _NONE if is_signed else self._behind_summary.union(kept)
 
-    def update(self, at: int) -> list[int]:
-        """Recount and return the answers whose thinking was hidden or shown again at this record."""
+    def update(self) -> list[int]:
+        """Recount and return the answers whose thinking was hidden or shown again."""
         context, thoughts = self._context, self._context.thoughts
         if thoughts.version == self._version:
             return []
@@ -250,7 +245,7 @@ class Unseen:
         found = sorted(old ^ self.dropped)
         for seq in found:
             self.weigh(context.entries[seq])
-            self._flip(seq, at)
+        self.moved += found
         return found
 
     def weigh(self, head: Entry) -> None:
@@ -281,12 +276,6 @@ class Unseen:
             self._context.thoughts.reader, head.event.model
         )
         return can_read and bool(self._context.pruns) and head.seq not in self._behind_summary
-
-    def _flip(self, seq: int, at: int) -> None:
-        flips = self.flips.setdefault(seq, [])
-        if self.lacks(seq) != bool(len(flips) % 2):
-            flips.append(at)
-            self.moved.append(seq)
 
 
 def has_thinking(entry: Entry) -> bool:

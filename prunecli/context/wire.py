@@ -5,16 +5,90 @@ only the messages that it affects, up to where they are the same again. A group 
 the results of at most one exchange first, then other blocks in log order.
 """
 
+import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
-from prunecli.context.paired import has_searches, paired, waits
+from prunecli.model.edits import Edit
+from prunecli.model.events import AssistantMessage, ToolResult
 from prunecli.model.requests import Role, WireMessage, link
+from prunecli.model.searches import USE, in_words, is_result_type
+
+_ENDINGS = (b'"type":"server_tool_use"}', b'_tool_result"}')
+_CITED = b'{"citations":'
+UNFINISHED = "[the search did not finish]"
+
+
+def has_searches(blocks: Sequence[bytes]) -> bool:
+    """Return whether canonical blocks of an answer include search blocks."""
+    return any(block.endswith(_ENDINGS) for block in blocks)
+
+
+def paired(blocks: Sequence[bytes], *, last: bool, as_text: bool) -> tuple[bytes, ...]:
+    """Return the blocks of an assistant message in the form to send. Their number does not change.
+
+    A pruned, interrupted or compacted neighbor can leave a search's call or result alone, which the endpoint rejects.
+    Such a block is replaced by a text block.
+    In the `last` message, a call may wait for its result. `as_text`: the endpoint does not know such blocks.
+    """
+    if not as_text and not has_searches(blocks):
+        return tuple(blocks)
+    values = [_value(block) for block in blocks]
+    whole = _pairs(values)
+    out = []
+    for at, (block, value) in enumerate(zip(blocks, values, strict=True)):
+        if value is None or (not as_text and (at in whole or value["type"] == "text")):
+            out.append(block)
+        elif value["type"] == "text":
+            out.append(render.text(value["text"]))
+        elif value["type"] == USE and last and not as_text and at not in whole and _is_first(values, at):
+            out.append(block)
+        elif value["type"] == USE and at not in whole:
+            out.append(render.text(f"{in_words(value)} {UNFINISHED}"))
+        else:
+            out.append(render.text(in_words(value)))
+    return tuple(out)
+
+
+def _pairs(values: Sequence[dict[str, Any] | None]) -> set[int]:
+    """Return the places of calls and their results, where each call is followed by one result."""
+    open_calls: dict[str, int] = {}
+    whole = set[int]()
+    for at, value in enumerate(values):
+        if value and value["type"] == USE and isinstance(value.get("id"), str) and _is_first(values, at):
+            open_calls[value["id"]] = at
+        elif value and value.get("tool_use_id") in open_calls:
+            whole |= {at, open_calls.pop(value["tool_use_id"])}
+    return whole
+
+
+def _is_first(values: Sequence[dict[str, Any] | None], at: int) -> bool:
+    """Return whether no earlier call has the id of this one."""
+    one = values[at]
+    calls = (value for value in values[:at] if value and value["type"] == USE)
+    return one is not None and all(value.get("id") != one.get("id") for value in calls)
+
+
+def waits(blocks: Sequence[bytes]) -> bool:
+    """Return whether a call among these blocks has no result yet."""
+    values = [_value(block) for block in blocks]
+    whole = _pairs(values)
+    return any(value and value["type"] == USE and at not in whole for at, value in enumerate(values))
+
+
+def _value(block: bytes) -> dict[str, Any] | None:
+    """Return a search block, or text with citations; None for any other block."""
+    if not (block.endswith(_ENDINGS) or block.startswith(_CITED)):
+        return None
+    value: dict[str, Any] = json.loads(block)
+    kind = value.get("type")
+    return value if kind in (USE, "text") or is_result_type(kind) else None
+
 
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
@@ -325,3 +399,62 @@ def _bounds(groups: Sequence[_Group], at: int) -> Iterator[int]:
             continue
         yield index
     yield len(groups)
+
+
+class Standing(Protocol):
+    """The edits on entries: those of the context, or of an earlier moment."""
+
+    def dropped(self, exchange: Exchange) -> bool:
+        """Return whether the exchange is left out."""
+
+    def text_edit(self, seq: int) -> Edit | None:
+        """Return the newest clear, trim or repair that replaces this entry's text."""
+
+    def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
+        """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
+
+    def memos_at(self, exchange: Exchange) -> list[Edit]:
+        """Return the memos before this exchange."""
+
+    def words_after(self, seq: int) -> Sequence[Entry]:
+        """Return the summaries whose user messages follow this item."""
+
+
+def shown(context: Standing, item: Entry) -> Shown:
+    """Return the blocks of a user message, a summary, or an assistant message with its memos and results."""
+    seq = item.seq
+    edit = context.text_edit(seq)
+    after = tuple([(one.seq, one.words) for one in context.words_after(seq)])
+    if item.kind != "assistant" or item.exchange is None:
+        if edit is None:
+            leading = ((seq, (block,)),) if (block := item.block) else ()
+            return Shown((), ((seq, item),) if item.is_sent else (), None, (), after, leading)
+        return Shown((), ((seq, _edited(item, edit)),), None, (), after)
+    memos = tuple([(seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange)])
+    if not item.is_sent or context.dropped(item.exchange):
+        return Shown(memos, (), None, (), after)
+    stack = context.edits_of(seq)
+    pieces = _assistant(item, edit, [one for _, one in stack]) if stack else item
+    results = tuple([(result.seq, _result(context, result)) for result in item.exchange.results])
+    calls = item.exchange if item.exchange.calls else None
+    return Shown(memos, ((seq, pieces),) if pieces else (), calls, results, after)
+
+
+def _result(context: Standing, entry: Entry) -> Source:
+    edit = context.text_edit(entry.seq)
+    if edit is None or not isinstance(entry.event, ToolResult):
+        return entry
+    return (render.result(entry.event, entry.ids, edit.text),)
+
+
+def _assistant(item: Entry, edit: Edit | None, edits: Sequence[Edit]) -> tuple[bytes, ...]:
+    if edit is not None and not (item.exchange and item.exchange.calls):
+        return (render.text(edit.text or ""),)
+    assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
+    stripped = any(one.kind == "strip" for one in edits)
+    return render.assistant(item.event.content, item.ids, stripped=stripped)
+
+
+def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:
+    replacement = render.text(edit.text or "")
+    return (item.wire[0], replacement) if item.kind == "command" and edit.kind != "repair" else (replacement,)

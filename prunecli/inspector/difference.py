@@ -1,8 +1,4 @@
-"""The difference between two requests of a session.
-
-Messages added, replaced and removed, and where the prompt cache broke. Uses the current fold; `past_requests.py` lays
-out earlier messages.
-"""
+"""The difference between two requests: messages added, replaced, removed, and where the prompt cache broke."""
 
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence
@@ -11,14 +7,10 @@ from typing import Literal, TypeAlias
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.frozen import frozen
-from prunecli.inspector.past_requests import History
 from prunecli.model.events import (
     AssistantMessage,
-    PrunApplied,
-    PrunReverted,
     Record,
     RequestSent,
-    Rewound,
     SettingChanged,
 )
 from prunecli.model.messages import Json, Usage
@@ -26,8 +18,6 @@ from prunecli.model.requests import PREAMBLE, Preamble, WireMessage
 
 _AT_A_TIME = 256
 """Records processed per step."""
-_NEVER = 1 << 62
-"""A seq greater than that of every record."""
 
 Change: TypeAlias = Literal["added", "replaced", "removed"]
 
@@ -77,17 +67,13 @@ class Requests:
     """The requests of a log and their differences.
 
     `sent`, oldest first, is complete once `reading` is exhausted. A response without a recorded request (imported
-    sessions) counts as its own request. `context` has folded these records.
+    sessions) counts as its own request.
     """
 
-    def __init__(self, context: Context, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record]) -> None:
         self.sent: list[Sent] = []
-        self._context = context
         self._records = list(records)
         self._preambles: list[tuple[int, Json]] = []
-        self._pruning: list[Record] = []
-        self._rewinds: list[Record] = []
-        self._history: History | None = None
 
     def reading(self) -> Iterator[None]:
         """Read the records in steps."""
@@ -107,29 +93,19 @@ class Requests:
                         Sent(before.seq, before.timestamp, before.model or event.model, event.usage)
                     )
                     is_open = False
-                case PrunApplied() | PrunReverted():
-                    self._pruning.append(record)
                 case SettingChanged(key=key, value=value) if key == PREAMBLE:
                     self._preambles.append((record.seq, value))
-                case Rewound():
-                    self._rewinds.append(record)
                 case _:
                     pass
 
     def compare(self, first: Sent, second: Sent) -> Generator[None, None, Difference]:
         """Compare two requests in steps; the last step returns the content that only one of them sent.
 
-        Costs O(items) the first time, then O(differences).
+        The log is folded up to each of them.
         """
-        one = yield from self._standing(first.seq)
-        yield from one.move(first.seq)
-        start = 0
-        two = yield from self._standing(second.seq)
-        if one is two:
-            start = one.first_message(one.common(one.items(second.seq), one.edits(second.seq)))
-        old = one.messages(start)
-        yield from two.move(second.seq)
-        new = two.messages(start)
+        old = (yield from self._before(first.seq)).messages()
+        context = yield from self._before(second.seq)
+        new = context.messages()
         pairs = enumerate(zip(old, new, strict=False))
         same = next((at for at, (a, b) in pairs if a.canonical != b.canonical), min(len(old), len(new)))
         before, after = _by_entry(old[same:]), _by_entry(new[same:])
@@ -137,27 +113,22 @@ class Requests:
             first,
             second,
             tuple(_changes(before, after)),
-            start + same,
-            two.tokens_before(start + same),
+            same,
+            context.counts.tokens_of(context.items[: context.wire.item_at(same)]),
             sum(len(message.canonical) for message in new[same:]) // 4,
             _broken_at(old, new, same),
             self._preamble(first.seq) != self._preamble(second.seq),
             first.model != second.model,
         )
 
-    def _standing(self, at: int) -> Generator[None, None, History]:
-        """Yield the history of record `at`: the context's own, or that of an abandoned branch."""
-        spans = _spans(self._rewinds)
-        if any(start <= at - 1 <= end for start, end in spans):
-            if self._history is None:
-                self._history = History(self._context, _within(self._pruning, spans))
-            return self._history
+    def _before(self, at: int) -> Generator[None, None, Context]:
+        """Fold the log up to record `at`."""
         context = Context(Chars4(), billed=False)
-        for record in self._records[: bisect_left(self._records, at, key=_seq)]:
+        for number, record in enumerate(self._records[: bisect_left(self._records, at, key=_seq)]):
             context.apply(record)
-            yield
-        spans = _spans([record for record in self._rewinds if record.seq < at])
-        return History(context, _within(self._pruning, spans))
+            if not number % _AT_A_TIME:
+                yield
+        return context
 
     def _preamble(self, at: int) -> Preamble:
         number = bisect_left(self._preambles, at, key=lambda pair: pair[0])
@@ -169,21 +140,6 @@ class Requests:
 
 def _seq(record: Record) -> int:
     return record.seq
-
-
-def _spans(rewinds: Sequence[Record]) -> list[tuple[int, int]]:
-    """Return the current branch as (start, end] ranges, without the records that rewinds abandoned."""
-    found: list[tuple[int, int]] = []
-    end = _NEVER
-    for record in reversed(rewinds):
-        if record.seq <= end and isinstance(record.event, Rewound):
-            found.append((record.seq, end))
-            end = record.event.to_seq
-    return [*found, (-1, end)]
-
-
-def _within(records: Sequence[Record], spans: Sequence[tuple[int, int]]) -> list[Record]:
-    return [one for one in records if any(start < one.seq <= end for start, end in spans)]
 
 
 Blocks: TypeAlias = dict[int, list[bytes]]

@@ -1,27 +1,35 @@
 """The context as a readable tree: turn, exchange, part, each with tokens, age, carry cost and state.
 
 Tokens are the endpoint's, on the same scale as the ledger. Measuring costs O(entries) once, in steps, and O(touched)
-afterwards; a node is computed on demand. `window_map.py` shows the contents of the window, and `listing.py` lists the
-nodes.
+afterwards; a node is computed on demand. `window_map` shows the contents of the window; `listing.py` lists the nodes.
 """
 
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
 
-from prunecli.context.clearing import sum_of
+from prunecli.context.counting import NO_CLEARING, Clearing, sum_of
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
-from prunecli.context.tokens import NOTHING as NOTHING_TAKEN
-from prunecli.context.tokens import Amount, apportioned
+from prunecli.context.tokens import NOTHING, Amount, apportioned
+from prunecli.frozen import frozen
 from prunecli.inspector import labels
-from prunecli.inspector.carry_cost import Rides
-from prunecli.inspector.labels import Key, Summary
-from prunecli.inspector.measured import NOTHING, Sums, held_tokens, measured, measured_part, shown_results
-from prunecli.inspector.nodes import Figures, Node, Turn
-from prunecli.inspector.tool_totals import ToolSum, ToolTotals
+from prunecli.inspector.labels import Key, State, Summary
+from prunecli.inspector.measured import (
+    NO_SUMS,
+    Rides,
+    Sums,
+    ToolSum,
+    ToolTotals,
+    held_tokens,
+    measured,
+    measured_part,
+    shown_results,
+)
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -33,6 +41,76 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
+
+
+class Figures(NamedTuple):
+    """A node's tokens.
+
+    `tokens`: in the next request; `original`: before any edit; `age`: requests since it was added; `carried`: tokens
+    × requests that included it.
+    """
+
+    tokens: int
+    original: int
+    carried: int
+    age: int
+
+
+@frozen
+class Node:
+    """One line of the tree.
+
+    Of its `results` results, `pruned` are edited or dropped, and `restored` were restored by an undo. `again` is the
+    entry in which a `/restore` shows this one in full, -1 if none. `held` of its tokens were never sent. `known` is
+    False for a turn not measured yet.
+    """
+
+    key: Key
+    label: str
+    tokens: int
+    original: int
+    carried: int
+    age: int
+    state: State
+    why: str
+    results: int = 0
+    pruned: int = 0
+    restored: int = 0
+    known: bool = True
+    again: int = -1
+    held: int = 0
+
+
+class Row(NamedTuple):
+    """A node's place in the list of shown nodes; `unfolds` means it has children."""
+
+    depth: int
+    key: Key
+    unfolds: bool
+    is_open: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """A user message, a `!cmd` or a summary, with its attachments and the exchanges up to the next one.
+
+    `head` is None at the start. `start` is its index in the outline's slots.
+    """
+
+    head: Entry | None
+    start: int
+    children: list[Entry] = field(default_factory=list)
+
+    @property
+    def seq(self) -> int:
+        """The seq of its head, -1 for none."""
+        return self.head.seq if self.head else -1
+
+    @property
+    def items(self) -> list[Entry]:
+        """The head and its children."""
+        return [self.head, *self.children] if self.head else self.children
+
 
 _AT_A_TIME = 256
 """Records read per step."""
@@ -207,7 +285,7 @@ class Outline:
         if item is not None:
             sums, turn = self.sums(item), self.turn_at(place).seq
             self._whole = self._whole.plus(sums)
-            self._turn_sums[turn] = self._turn_sums.get(turn, NOTHING).plus(sums)
+            self._turn_sums[turn] = self._turn_sums.get(turn, NO_SUMS).plus(sums)
             self._tools.count(self.context, self.rides, item)
 
     def _measure_again(self, place: int) -> None:
@@ -232,12 +310,12 @@ class Outline:
 
     def total(self, items: Iterable[Entry]) -> Sums:
         """Return the sums of several items."""
-        return reduce(Sums.plus, map(self.sums, items), NOTHING)
+        return reduce(Sums.plus, map(self.sums, items), NO_SUMS)
 
     def of_turn(self, turn: Turn) -> Sums | None:
         """Return the sums of a turn; None for a long one that is not measured yet."""
         if turn.start >= self._unmeasured:
-            return self._turn_sums.get(turn.seq, NOTHING)
+            return self._turn_sums.get(turn.seq, NO_SUMS)
         return self.total(turn.items) if len(turn.children) <= _AT_ONCE else None
 
     @property
@@ -311,14 +389,14 @@ class Outline:
         entry = self.context.entries[key.seq]
         hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
         if key.kind in ("result", "prompt"):
-            original, carried = counts.amount(entry), self.rides.carried(entry, counts)
-            shown = NOTHING_TAKEN if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
+            original, carried = counts.amount(entry), self.rides.carried(entry, self.context)
+            shown = NOTHING if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
             now = tokens(*shown) - counts.cleared.get(entry.seq, 0)
             sent = max(0, tokens(*carried) - self._spared().get(entry.seq, 0))
             return Figures(now, tokens(*original), sent, age)
         original = measured_part(self.context, entry, key)
         silent = key.kind == "thinking" and self.context.unseen.lacks(entry.seq)
-        shown, carried = NOTHING_TAKEN if hidden or silent else original, original.times(age)
+        shown, carried = NOTHING if hidden or silent else original, original.times(age)
         return Figures(tokens(*shown), tokens(*original), tokens(*carried), age)
 
     def _age(self, key: Key) -> int:
@@ -366,3 +444,85 @@ def _restored_by(context: Context, seq: int) -> Iterable[int]:
     """Return the entries that an entry shows again at the end."""
     entry = context.entries.get(seq)
     return entry.event.restores if entry and isinstance(entry.event, UserMessage) else ()
+
+
+Part: TypeAlias = Literal[
+    "system", "instructions", "tools", "user", "answers", "results", "notes", "free", "reserve"
+]
+USED: tuple[Part, ...] = ("system", "instructions", "tools", "user", "answers", "results", "notes")
+PARTS: tuple[Part, ...] = (*USED, "free", "reserve")
+"""The parts in drawing order; notes are memos and summaries."""
+
+
+@frozen
+class WindowMap:
+    """Tokens of each part, in the order of PARTS.
+
+    `used` of `window` is the whole next request. A context larger than its window has no free part and no reserve:
+    its parts sum to `used`. `pruned` is withheld content, `held` the part of long results that was never sent, and
+    `cleared` the content that the endpoint is expected to clear itself. `measured`: the endpoint has counted exactly
+    this context. The parts are always estimates.
+    """
+
+    tokens: tuple[int, ...]
+    used: int
+    window: int
+    pruned: int
+    measured: bool
+    cleared: Clearing = NO_CLEARING
+    held: int = 0
+
+    def of(self, part: Part) -> int:
+        """Return the tokens of a part."""
+        return self.tokens[PARTS.index(part)]
+
+    @property
+    def share(self) -> float:
+        """The used share of the window, as shown in the status bar and `/prune-stats`."""
+        return self.used / self.window if self.window else 0.0
+
+    def cells(self, count: int) -> list[Part]:
+        """Return the window as this many cells, in proportion; each nonempty part gets at least one."""
+        there = [part for part in PARTS if self.of(part) > 0]
+        if count < len(there):
+            there = sorted(sorted(there, key=self.of, reverse=True)[:count], key=PARTS.index)
+        if not there:
+            return []
+        extra = apportioned(count - len(there), [self.of(part) for part in there])
+        wanted = apportioned(count, [self.of(part) for part in there])
+        if min(wanted) > 0:
+            extra = [cells - 1 for cells in wanted]
+        return [part for part, cells in zip(there, extra, strict=True) for _ in range(cells + 1)]
+
+
+def window_map(outline: Outline, window: int, reserve: int, pruned: int, held: int = 0) -> WindowMap:
+    """Compute the current map.
+
+    `reserve`: tokens kept for the answer; `pruned` and `held`: the ledger's figures. Costs O(entries) once and
+    O(touched) afterwards.
+    """
+    counts, sums = outline.context.counts, outline.whole
+    scale, used = counts.scale, counts.context_tokens
+    parts = dict.fromkeys(USED, 0)
+    for key, tokens in outline.preamble:
+        parts[_PREAMBLE[key.kind]] += tokens
+    parts["user"] = scale.tokens(*sums.user)
+    parts["results"] = max(0, scale.tokens(*sums.results) - counts.clearing.tokens)
+    parts["notes"] = scale.tokens(*sums.notes)
+    parts["answers"] = max(0, used - sum(parts.values()))
+    parts[max(USED, key=lambda part: parts[part])] -= sum(parts.values()) - used  # the rounding remainder
+    kept = max(0, min(reserve, window - used))
+    free = max(0, window - used - kept)
+    whole = undivided(outline, window, pruned, held)
+    return replace(whole, tokens=(*(parts[part] for part in USED), free, kept))
+
+
+def undivided(outline: Outline, window: int, pruned: int, held: int = 0) -> WindowMap:
+    """Return a map without parts, which shows only how full the window is until the breakdown is known."""
+    counts = outline.context.counts
+    return WindowMap(
+        (0,) * len(PARTS), counts.context_tokens, window, pruned, counts.is_reported, counts.clearing, held
+    )
+
+
+_PREAMBLE: dict[str, Part] = {"system": "system", "instructions": "instructions", "tools": "tools"}

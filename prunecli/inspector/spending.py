@@ -5,16 +5,25 @@ where it was new or the cache was cold. That is what pruning saved. Against it s
 written again right after a prune, and the price of fetching content again.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.prune_history import Fetch, Lacked, PruneStats
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
-from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason, CompactionApplied, Record
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    BilledReason,
+    CompactionApplied,
+    Record,
+    UserMessage,
+)
 from prunecli.model.messages import Json, Usage
+from prunecli.model.notes import typed
 
 Kind: TypeAlias = Literal["answer"] | BilledReason
 _RESPONSES = AssistantMessage | AttemptBilled | CompactionApplied
@@ -259,3 +268,44 @@ def _unpruned(one: Paid) -> Usage:
     if not one.lacked.cold:
         there = min(cached, there + one.rewritten + one.withheld - one.lacked.fresh)
     return _with_counts(usage, usage.input_tokens, there, cached - there)
+
+
+WORDS_CHARS = 200
+
+
+@dataclass(slots=True)
+class BilledTurn:
+    """A prompt with its cost. `number` counts prompts from 1; 0 is the part before the first prompt. `words` are the
+    beginning of the prompt. `effects` are those of pruning on each response, None if a price is unknown.
+    `is_compaction`: the requests for summaries after this prompt."""
+
+    number: int = 0
+    words: str = ""
+    responses: list[Paid] = field(default_factory=list)
+    effects: list[Effect | None] = field(default_factory=list)
+    is_compaction: bool = False
+
+
+def turns(
+    records: Sequence[Record], responses: Sequence[Paid], effects: Sequence[Effect | None]
+) -> list[BilledTurn]:
+    """Return the turns with a response, oldest first. A steering message belongs to the turn that it steers."""
+    prompts = [record for record in records if _is_prompt(record)]
+    seqs = [record.seq for record in prompts]
+    found: dict[tuple[int, bool], BilledTurn] = {}
+    for one, effect in zip(responses, effects, strict=True):
+        number = bisect_right(seqs, one.seq)
+        key = number, one.kind == "summary"
+        turn = found.get(key)
+        if turn is None:
+            event = prompts[number - 1].event if number else None
+            words = typed(event)[:WORDS_CHARS] if isinstance(event, UserMessage) else ""
+            turn = found[key] = BilledTurn(number, " ".join(words.split()), is_compaction=key[1])
+        turn.responses.append(one)
+        turn.effects.append(effect)
+    return [found[number] for number in sorted(found)]
+
+
+def _is_prompt(record: Record) -> bool:
+    event = record.event
+    return isinstance(event, UserMessage) and event.origin in ("prompt", "follow_up", "import")

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
-from prunecli.agent.assemble import cache_marks
+from prunecli.agent.assemble import cache_marks, compaction_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
 from prunecli.context.compaction import last_word
+from prunecli.context.placing import group_of
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.frozen import frozen
@@ -43,7 +44,6 @@ from prunecli.replay.rates import Rates
 from prunecli.replay.regret import Regrets
 from prunecli.replay.rows import Row
 from prunecli.replay.script import Script, Step, is_answer, is_idle, is_request
-from prunecli.replay.summary_request import summarized
 from prunecli.session.completing import next_timestamp
 
 Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
@@ -384,3 +384,42 @@ class Player:
         self._now = next_timestamp(at, self._now)
         self.context.apply(Record(self._seq, self._now, event))
         self._seq += 1
+
+
+def summarized(
+    event: AttemptBilled | CompactionApplied,
+    context: Context,
+    cache: PrefixCache,
+    model: str,
+    policy: Policy,
+    sent: int,
+    answered: int,
+) -> Usage:
+    """Send the request for the summary that an event records, and return its usage without the question.
+
+    `sent` and `answered` are in unix ms.
+    """
+    wire = context.wire
+    if cut := _cut(event, context, policy):
+        marks, items = compaction_marks(context, cut, policy.market), wire.items_before(cut)
+    else:
+        asks_in_last = len(wire) > 0 and wire.role(len(wire) - 1) == "user"
+        marks, items = cache_marks(context, len(wire) - asks_in_last), len(context.items)
+    cache.lay_out(context, model)
+    ends = [wire.items_before(at + 1) for at in marks]
+    usage = cache.sent(sent, answered, event.usage.output_tokens, ends or (0,))
+    behind = cache.tokens - round(cache.totals[items])
+    cache.forget_layout()
+    return replace(usage, input_tokens=max(0, usage.input_tokens - behind))
+
+
+def _cut(event: AttemptBilled | CompactionApplied, context: Context, policy: Policy) -> int:
+    """Return the number of messages that the endpoint summarizes; 0 if the model writes the summary.
+
+    A summary that was of no use is taken for one by the endpoint if the model supports this.
+    """
+    if isinstance(event, CompactionApplied):
+        is_known = event.tail_start in context.entries  # else the log is damaged
+        return group_of(context, event.tail_start) if event.block and is_known else 0
+    plan = policy.plan_compaction(context, "")
+    return plan.cut(context) if plan and plan.by_endpoint else 0

@@ -32,7 +32,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Json, Text, tool_uses
 from prunecli.model.requests import PREAMBLE, CacheTtl, reported_ttl
 from prunecli.model.touches import Touches
-from prunecli.replay.quotes import Quotes, find_quotes
+from prunecli.replay.regret import Quotes, find_quotes
 
 _PLAN = "prun"
 """The key, in a result's details, of a prune by the model, whose seqs refer to the recorded log."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import PromptFacts, system_prompt
@@ -15,20 +16,21 @@ from prunecli.context.spill import cut_of
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
+from prunecli.errors import UsageError
 from prunecli.frozen import frozen
-from prunecli.model.events import ToolResult
+from prunecli.model.events import Record, ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.requests import TTL_MS, CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
 from prunecli.replay.fit import CAPS, Evidence, Witness, cuts_by
-from prunecli.replay.play import Part, Player, Spill, Terms, Watch
+from prunecli.replay.play import Part, Player, Sent, Spill, Terms, Watch
+from prunecli.replay.prefix import Validation, validated
 from prunecli.replay.rates import Table, rates_by_size
 from prunecli.replay.rows import Row
-from prunecli.replay.script import Script, Step, script_of
+from prunecli.replay.script import Script, Step, is_answer, script_of
 from prunecli.replay.series import Series
-from prunecli.replay.validation import Validation, validated
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.importers.origin import Kind
@@ -313,3 +315,57 @@ def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:
         return result if cut is None else cut.of(result, seq)
 
     return spill
+
+
+MOST_REQUESTS = 2_000
+"""Maximum requests to try of a long session, so that a trial takes only seconds."""
+MOST_SECONDS = 60.0
+
+
+class TrialStopped(UsageError):
+    """The user stopped a trial, or it took too long."""
+
+
+class Trial:
+    """A trial that plays a session without pruning, with its current setting, and with another setting.
+
+    `stop` ends the trial from another thread. `notes` are the lines of `Stage.failures` and `Stage.assumptions`, once
+    it is played.
+    """
+
+    def __init__(self, stage: Stage, records: Sequence[Record], settings: Sequence[Setting]) -> None:
+        self._stage = replace(stage, settings=tuple(dict.fromkeys(settings)))
+        self._records, self.whole = _bounded(records)
+        self.notes: list[str] = []
+        self._stopped = False
+        self._until = 0.0
+
+    def stop(self) -> None:
+        """Stop at the next request."""
+        self._stopped = True
+
+    def rows(self) -> tuple[Row, ...]:
+        """Return one row for each setting, the first without pruning. Raises TrialStopped."""
+        self._until = monotonic() + MOST_SECONDS
+        script = script_of(self._records, self._stage.counter)
+        rows = self._stage.play(script, self._watch)
+        self.notes = [*self._stage.failures, *self._stage.assumptions(script)]
+        return rows
+
+    def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
+        if self._stopped:
+            raise TrialStopped("stopped")
+        if monotonic() > self._until:
+            raise TrialStopped(
+                f"stopped after {MOST_SECONDS:.0f} seconds", "`prunecli replay` has no time limit"
+            )
+
+
+def _bounded(records: Sequence[Record]) -> tuple[Sequence[Record], bool]:
+    """Return the records of the first requests, and whether those are all records."""
+    count = 0
+    for at, record in enumerate(records):
+        count += is_answer(record.event)
+        if count > MOST_REQUESTS:
+            return records[:at], False
+    return list(records), True

@@ -9,11 +9,9 @@ from prunecli.context.impact import Impact, impact
 from prunecli.context.pressure import room
 from prunecli.context.spill import kind_of
 from prunecli.inspector.labels import Key
+from prunecli.inspector.listing import largest_result
 from prunecli.inspector.manual_edits import Act, Plan, plan, refused
-from prunecli.inspector.nodes import Node
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.ranking import largest_result
-from prunecli.inspector.window_map import WindowMap, undivided, window_map
+from prunecli.inspector.outline import Node, Outline, WindowMap, undivided, window_map
 from prunecli.runtime.entry_numbers import carry_out
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from prunecli.context.cache import LEAST_CACHED
-from prunecli.context.clearing import clearing_of
+from prunecli.context.counting import clearing_of
 from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total

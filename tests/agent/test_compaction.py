@@ -176,7 +176,7 @@ def test_planning_takes_no_more_than_twice_as_long_for_twice_as_many_turns() -> 
 
 
 async def test_a_compacted_session_reads_back_the_same() -> None:
-    from prunecli.context.project import project
+    from tests.context.project import project
 
     one = bench(says(LONG), says(LONG), says(LONG), says("The gist."), says("Go."))
     for words in ("first", "second", "third", "fourth"):

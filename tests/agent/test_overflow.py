@@ -7,7 +7,6 @@ import pytest
 
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.context.compaction import Options
-from prunecli.context.project import project
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
 from prunecli.errors import BadRequest, ContextOverflow
@@ -17,6 +16,7 @@ from prunecli.model.signals import Notice
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from tests import endpoint as fake
 from tests.agent.running import Bench
+from tests.context.project import project
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 
 PATIENT = pi.Options(prune_minimum=10**9, prune_protect=0, protected_turns=0, prunable_tools=())

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.context.project import project
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse
+from tests.context.project import project
 from tests.endpoint.rules import Rules
 from tests.endpoint.sample import verdict
 from tests.session.points import folded

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from prunecli.context.economics import Market, Prices, cold
-from prunecli.context.gate import judge
-from prunecli.context.impact import impact
+from prunecli.context.impact import impact, judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.figures import money

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.context.relevance import (
+from prunecli.context.strategies.semantic import (
     MOST_SHARED,
     MOST_TERMS,
     DenseLikeness,

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from prunecli.context.project import _branch
 from prunecli.context.state import Context
 from prunecli.context.todo_list import CURRENT, is_sent, shown_todos, todos
 from prunecli.context.tokens import Chars4
@@ -23,6 +22,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.todos import folded
 from prunecli.session.importers.tool_names import ours
+from tests.context.project import _branch
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, tokens
 from tests.laws.logs import logs
 

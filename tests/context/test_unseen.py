@@ -3,8 +3,7 @@
 import pytest
 
 from prunecli.context.economics import Market
-from prunecli.context.gate import judge
-from prunecli.context.impact import impact
+from prunecli.context.impact import impact, judge
 from prunecli.context.pressure import in_tool_round
 from prunecli.model.edits import Edit
 from prunecli.model.events import (

@@ -6,11 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.context.project import project
 from prunecli.context.prun import plan_edits, plan_prun
+from prunecli.context.render import wire_ids, wire_name
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.context.wire_calls import wire_ids, wire_name
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -21,6 +20,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse
+from tests.context.project import project
 from tests.context.talk import Talk, tokens
 from tests.endpoint.sample import verdict
 from tests.laws.logs import sessions

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.decide import Limits
-from prunecli.context.project import project
 from prunecli.model.messages import Usage
 from prunecli.model.searches import SEARCHES
 from prunecli.presentation.entries import Output, ToolCall
 from prunecli.presentation.presenter import Presenter, present_all
+from tests.context.project import project
 from tests.e2e.bound import OPUS, answers, dropped, session
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking
 from tests.endpoint.searches import asks, cites, finds

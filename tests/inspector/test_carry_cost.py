@@ -1,7 +1,7 @@
 """How often an entry was sent, and as what."""
 
-from prunecli.inspector.carry_cost import Rides
 from prunecli.inspector.labels import Key
+from prunecli.inspector.measured import Rides
 from prunecli.inspector.outline import Outline
 from prunecli.model.events import PrunReverted, RequestSent, Rewound
 from tests.context.talk import Talk, tokens
@@ -15,7 +15,7 @@ class Billed(Talk):
 
     def carried(self, seq: int) -> int:
         """Estimated tokens: no endpoint has reported anything."""
-        raw, exact, words = self.rides().carried(self.entry(seq), self.context.counts)
+        raw, exact, words = self.rides().carried(self.entry(seq), self.context)
         assert exact == 0
         return raw + words
 
@@ -41,7 +41,7 @@ def test_a_recorded_request_and_its_response_are_one_ride() -> None:
     assert talk.carried(0) == 20
 
 
-def test_under_an_edit_it_rides_as_the_shorter_text_until_that_is_taken_back() -> None:
+def test_under_an_edit_it_rides_as_the_shorter_text_and_an_undone_edit_was_never_there() -> None:
     talk = Billed()
     talk.user()
     result = talk.step("read", tokens(100))
@@ -52,7 +52,7 @@ def test_under_an_edit_it_rides_as_the_shorter_text_until_that_is_taken_back() -
     assert talk.carried(result) == 100 + 3 + 3
     talk.add(PrunReverted((prune,)))
     talk.say()
-    assert talk.carried(result) == 206
+    assert talk.carried(result) == 400
 
 
 def test_a_dropped_exchange_carries_nothing_and_a_restore_ends_that() -> None:
@@ -65,7 +65,6 @@ def test_a_dropped_exchange_carries_nothing_and_a_restore_ends_that() -> None:
     talk.say()
     assert talk.carried(result) == 100
     talk.revert(head)
-    talk.say()
     assert talk.carried(result) == 200
 
 
@@ -78,6 +77,6 @@ def test_a_rewind_takes_prunes_after_it_back() -> None:
     talk.say()
     talk.add(Rewound(said))
     talk.say()
-    assert talk.carried(result) == 100 + 1 + 100
+    assert talk.carried(result) == 300
     node = Outline(talk.context, talk.records).node(Key("result", result))
-    assert (node.tokens, node.carried, node.age, node.state) == (100, 201, 3, "live")
+    assert (node.tokens, node.carried, node.age, node.state) == (100, 300, 3, "live")

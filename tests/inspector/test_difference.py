@@ -11,7 +11,7 @@ from tests.context.talk import Talk, tokens
 
 
 def requests_of(talk: Talk) -> Requests:
-    requests = Requests(talk.context, talk.records)
+    requests = Requests(talk.records)
     deque(requests.reading(), 0)
     return requests
 

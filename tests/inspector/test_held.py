@@ -9,8 +9,7 @@ from prunecli.context.spill import held_part, held_words, spill
 from prunecli.context.tokens import Chars4
 from prunecli.inspector.labels import Key
 from prunecli.inspector.manual_edits import at_the_end, in_place, plan
-from prunecli.inspector.nodes import Row
-from prunecli.inspector.outline import Outline
+from prunecli.inspector.outline import Outline, Row
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.touches import Touches

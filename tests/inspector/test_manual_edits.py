@@ -7,8 +7,7 @@ from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.inspector.labels import Key, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan, at_the_end, in_place, plan
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.window_map import PARTS, window_map
+from prunecli.inspector.outline import PARTS, Outline, window_map
 from prunecli.model.events import (
     AssistantMessage,
     Pinned,

@@ -15,8 +15,7 @@ from prunecli.context.view import View
 from prunecli.inspector.inspect import inspect
 from prunecli.inspector.labels import withheld_by
 from prunecli.inspector.listing import Listing
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.window_map import window_map
+from prunecli.inspector.outline import Outline, window_map
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,

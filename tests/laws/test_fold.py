@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 
 from prunecli.context import render
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
@@ -28,6 +27,7 @@ from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import WireMessage
 from prunecli.replay.prefix import blocks_of
+from tests.context.project import project
 from tests.laws.logs import logs
 from tests.session.points import folded
 

@@ -10,21 +10,18 @@ from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry
 from prunecli.context.impact import impact
 from prunecli.context.ledger import ledger
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, total
 from prunecli.context.view import View
 from prunecli.errors import InvalidRequest
 from prunecli.inspector import labels
 from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import Found, Listing
+from prunecli.inspector.listing import ORDERS, Found, Listing, Order, Ranked, largest_result
 from prunecli.inspector.manual_edits import Act, cleared, plan
-from prunecli.inspector.nodes import Row
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.ranking import ORDERS, Order, Ranked, largest_result
-from prunecli.inspector.window_map import PARTS, WindowMap, apportioned, window_map
+from prunecli.inspector.outline import PARTS, Outline, Row, WindowMap, apportioned, window_map
 from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
+from tests.context.project import project
 from tests.laws.checks import valid
 from tests.laws.logs import sessions
 from tests.session.points import folded

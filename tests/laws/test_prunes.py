@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
 from prunecli.context.compaction import Options, plan_compaction
+from prunecli.context.impact import Overlay
 from prunecli.context.ledger import prun_applied
-from prunecli.context.overlay import Overlay
-from prunecli.context.project import project
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import redo
 from prunecli.context.state import Context
@@ -29,6 +28,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text
 from prunecli.model.requests import WireMessage
+from tests.context.project import project
 from tests.laws import checks
 from tests.laws.logs import logs, sessions
 from tests.session.points import folded

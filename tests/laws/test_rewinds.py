@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.context.lineage import branch
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.validate import validate
 from prunecli.model.edits import Edit
@@ -23,6 +22,7 @@ from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.notes import opens_turn
 from prunecli.model.requests import Preamble, Request
 from prunecli.session.timeline import points, saved_after, spans
+from tests.context.project import project
 from tests.laws.logs import logs
 from tests.session.points import folded
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prunecli.agent.assemble import ModelSettings, assemble
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit
@@ -26,6 +25,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Opaque, Text, Thinking, ToolUse
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.searches import SEARCHES, is_result_type
+from tests.context.project import project
 from tests.endpoint.searches import check_pairs
 from tests.session.points import folded
 

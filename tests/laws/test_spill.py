@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from prunecli.context.expectations import Caps
 from prunecli.context.pages import Lines, head_end, is_json
-from prunecli.context.project import project
 from prunecli.context.spill import held_part, kind_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -18,6 +17,7 @@ from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.touches import Touches, named
 from prunecli.providers.tokenizer import load
+from tests.context.project import project
 
 COUNTERS = (Chars4, cache(load))
 """What makes a counter, when the first test needs it."""

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from prunecli.agent.assemble import ModelSettings, compaction_request
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.economics import Market
-from prunecli.context.impact import impact, lost_blocks
-from prunecli.context.overlay import Overlay
+from prunecli.context.impact import Overlay, impact, lost_blocks
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.inspector.listing import Listing
@@ -276,7 +275,7 @@ def test_the_tokens_of_thinking_are_the_same_live_and_after_a_resume(steps: list
         assert followed.whole.shown == play.context.counts.shown
     resumed = folded(play.records)
     assert resumed.unseen.dropped == play.context.unseen.dropped
-    assert resumed.unseen.flips == play.context.unseen.flips
+    assert resumed.unseen.moved == play.context.unseen.moved
     assert resumed.counts.context_tokens == play.context.counts.context_tokens
     assert resumed.counts.scale == play.context.counts.scale
     anew = Outline(resumed, play.records)

@@ -6,7 +6,7 @@ import pytest
 
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.quotes import (
+from prunecli.replay.regret import (
     LENGTH,
     Match,
     Quoting,
@@ -16,9 +16,9 @@ from prunecli.replay.quotes import (
     _extended,
     find_quotes,
     folded,
+    needed,
     old_texts,
 )
-from prunecli.replay.regret import needed
 
 LINE = "the quick brown fox jumps over the lazy dog, twice"
 

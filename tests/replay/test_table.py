@@ -1,8 +1,7 @@
 """The terminal's table: its first three lines answer which setting is cheapest, what it saves and what it risks."""
 
-from prunecli.replay.rows import Row, totals
-from prunecli.replay.table import Report, lines
-from prunecli.replay.validation import Validation, together
+from prunecli.replay.prefix import Validation, together
+from prunecli.replay.rows import Report, Row, lines, totals
 
 
 def rows(session: str, agent: str, requests: int, cost: float, saved: float, worse: float = 0.0) -> list[Row]:

@@ -10,7 +10,7 @@ from prunecli.context.view import View
 from prunecli.model.events import Record, RequestSent
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
-from prunecli.replay.validation import together, validated
+from prunecli.replay.prefix import together, validated
 from prunecli.session.importers.source import read_source
 from tests.golden.requests import SESSIONS
 from tests.laws.exact import Played, play

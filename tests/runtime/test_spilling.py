@@ -10,7 +10,6 @@ import pytest
 from prunecli.commands import prune_config, prune_stats
 from prunecli.commands.command import Say, Table
 from prunecli.commands.context import table as context_table
-from prunecli.context.project import project
 from prunecli.errors import ConfigError
 from prunecli.inspector.manual_edits import at_the_end, in_place
 from prunecli.model.codec import canonical
@@ -21,6 +20,7 @@ from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from tests.context.project import project
 from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import start
 

@@ -10,7 +10,6 @@ from zlib import crc32
 import pytest
 
 from prunecli.commands.command import run_line
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
@@ -34,6 +33,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
 from tests.calls import calls_of
+from tests.context.project import project
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, start
 

@@ -9,7 +9,6 @@ from zlib import crc32
 import pytest
 
 from prunecli.context import render
-from prunecli.context.project import project
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
@@ -32,6 +31,7 @@ from prunecli.session.log import LOST_WORDS, read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
+from tests.context.project import project
 
 LOST = plain_text(LOST_WORDS.content)
 TURNS: Sequence[Event] = (

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 from prunecli.inspector.labels import Key
-from prunecli.inspector.ranking import ORDERS
+from prunecli.inspector.listing import ORDERS
 from prunecli.model.events import (
     AssistantMessage,
     Event,

@@ -1,20 +1,135 @@
 """importance (tinyAgent): keep the n exchanges with the highest score, drop the rest.
 
-context/evidence.py documents the built-in score. A user function is called once per exchange and user turn:
+context/py documents the built-in score. A user function is called once per exchange and user turn:
 `function(view, exchange) -> number`; higher scores are kept longer.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from prunecli.by_project import ALLOWED, Refused
-from prunecli.context import evidence
-from prunecli.context.exchange import Exchange
+from prunecli.context import render
+from prunecli.context.exchange import Entry, Exchange, call_argument
+from prunecli.context.reads import changes_files, path_of
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
 from prunecli.frozen import frozen
+from prunecli.model.messages import Json, Text, ToolUse
+
+EDITED = 10
+QUOTED = 10
+UNRESOLVED = 20
+QUOTE_CHARS = 40
+_HIGHEST = EDITED + QUOTED + UNRESOLVED
+
+Sign: TypeAlias = tuple[str, str]
+"""A ("file", path), ("line", folded text) or ("call", tool and argument) to look for later."""
+
+
+@frozen
+class Signs:
+    """The signs of one exchange.
+
+    `shown`: the files its calls touched and the lines of its results. `failed`: its failed calls. `met`: the files
+    its calls changed, the lines that the model wrote, and its successful calls.
+    """
+
+    shown: frozenset[Sign]
+    failed: frozenset[Sign]
+    met: frozenset[Sign]
+
+
+def scored(
+    exchanges: Sequence[Exchange], wanted: Collection[Exchange], signs: Mapping[Exchange, Signs], most: int
+) -> dict[Exchange, int]:
+    """Return the scores of the wanted exchanges that may be among the `most` best.
+
+        score = its rank by age, 1 point for each exchange it is newer than
+              + EDITED      a file that one of its calls read, wrote or edited is edited or written later
+              + QUOTED      a line of one of its results appears in a later answer or call
+              + UNRESOLVED  one of its calls failed, and the same call has not succeeded since
+
+    A quoted line has at least QUOTE_CHARS characters, and the model wrote it as a whole line. Two calls are the same
+    if they have the same tool and first argument. "Later" means in a later exchange, dropped or not.
+
+    `exchanges` are all exchanges of the session, oldest first. The walk starts at the newest one and stops once older
+    ones can no longer be among the `most` best.
+    """
+    among, met, reached = set(wanted), set[Sign](), len(exchanges) + _HIGHEST
+    found: dict[Exchange, int] = {}
+    for place in range(len(exchanges) - 1, -1, -1):
+        if len(found) == len(among) or (len(found) >= most and place + _HIGHEST <= reached):
+            break
+        exchange = exchanges[place]
+        its = signs[exchange]
+        if exchange in among:
+            found[exchange] = place + _evidence(its, met)
+            reached = place if len(found) == most else reached
+        met |= its.met
+    return found
+
+
+def _evidence(its: Signs, met: set[Sign]) -> int:
+    unresolved = UNRESOLVED * (not its.failed <= met)
+    if its.shown.isdisjoint(met):
+        return unresolved
+    kinds = {kind for kind, _ in its.shown & met}
+    return unresolved + EDITED * ("file" in kinds) + QUOTED * ("line" in kinds)
+
+
+def signs_of(exchange: Exchange) -> Signs:
+    """Return the signs of an exchange."""
+    shown, failed = set[Sign](), set[Sign]()
+    met: set[Sign] = {("line", line) for line in lines_of(_said(exchange.head))}
+    for result in exchange.results:
+        if result.call is None:
+            continue
+        path, call = path_of(result), ("call", _call(result.call))
+        (failed if result.is_error else met).add(call)
+        if path and not result.is_error:
+            shown.add(("file", path))
+            if changes_files(result):
+                met.add(("file", path))
+        shown.update(("line", line) for line in lines_of(result.texts))
+    return Signs(frozenset(shown), frozenset(failed), frozenset(met))
+
+
+def lines_of(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of texts that are long enough to be distinctive, with white space folded."""
+    for text in texts:
+        for line in text.splitlines():
+            if len(line) >= QUOTE_CHARS and len(folded := " ".join(line.split())) >= QUOTE_CHARS:
+                yield folded
+
+
+def _call(call: ToolUse) -> str:
+    argument = call_argument(call.input)
+    return f"{call.name} {argument[1] if argument else render.compact(call.input)}"
+
+
+def _said(head: Entry) -> Iterator[str]:
+    """Yield the text that the model wrote, including the strings in its calls."""
+    for block in getattr(head.event, "content", ()):
+        if isinstance(block, Text):
+            yield block.text
+        elif isinstance(block, ToolUse):
+            yield from strings(block.input)
+
+
+def strings(value: Json) -> Iterator[str]:
+    """Yield the strings inside a JSON value. The log reader bounds the nesting."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())
+
 
 FUNCTIONS = ("function",)
 
@@ -43,8 +158,8 @@ def propose(view: View, options: Options, function: Score | None = None) -> Prop
     scores: Mapping[Exchange, float]
     room = max(0, keep - (len(shown) - len(free)))
     if function is None:
-        signs = view.measured("signs", evidence.signs_of)
-        scores = evidence.scores(view.context.exchanges, free, signs, room)
+        signs = view.measured("signs", signs_of)
+        scores = scored(view.context.exchanges, free, signs, room)
     else:
         try:
             scores = view.kept(("importance", options), _Asked).scores(view, free, function)

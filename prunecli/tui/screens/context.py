@@ -12,11 +12,9 @@ from textual.widgets import Input, Static
 from prunecli.commands.command import Table
 from prunecli.errors import PrunecliError
 from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import Found, Listing, Rows
+from prunecli.inspector.listing import ORDERS, Found, Listing, Order, Ranked, Rows
 from prunecli.inspector.manual_edits import Act
-from prunecli.inspector.nodes import Row
-from prunecli.inspector.outline import Outline
-from prunecli.inspector.ranking import ORDERS, Order, Ranked
+from prunecli.inspector.outline import Outline, Row
 from prunecli.model.events import Record
 from prunecli.model.signals import SessionEvent
 from prunecli.presentation.outcomes import advice

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from prunecli.figures import short
 from prunecli.inspector.labels import NUMBERED, PRUNED
-from prunecli.inspector.nodes import Node, Row
-from prunecli.inspector.ranking import Order
+from prunecli.inspector.listing import Order
+from prunecli.inspector.outline import Node, Row
 from prunecli.model.notes import ATTACHED
 from prunecli.sanitize import one_line
 from prunecli.tui.transcript.rows import clip, width_of

@@ -96,7 +96,7 @@ class DiffScreen(Dialog[None]):
     def __init__(self, records: Sequence[Record], outline: Outline) -> None:
         super().__init__()
         self._outline = outline
-        self._requests = Requests(outline.context, records)
+        self._requests = Requests(records)
         self._between = Between(self)
         self.number = 0
         self._typed = ""

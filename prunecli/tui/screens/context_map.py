@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from prunecli.inspector.window_map import USED, Part, WindowMap
+from prunecli.inspector.outline import USED, Part, WindowMap
 from prunecli.tui.screens.context_words import LETTERS, legend, wraps
 from prunecli.tui.widgets.fitting import Piece, fitted
 

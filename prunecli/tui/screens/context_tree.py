@@ -11,9 +11,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import Rows
-from prunecli.inspector.nodes import Node, Row
-from prunecli.inspector.ranking import Order
+from prunecli.inspector.listing import Order, Rows
+from prunecli.inspector.outline import Node, Row
 from prunecli.tui.screens.context_columns import Cells, Columns, cells_of, is_pruned
 from prunecli.tui.transcript.palette import Inks, Palette, inks
 

@@ -7,9 +7,8 @@ from prunecli.context.impact import Impact
 from prunecli.figures import counted, money, share, short
 from prunecli.inspector.labels import Key, bill_forms, cache_forms
 from prunecli.inspector.manual_edits import Act, Plan
-from prunecli.inspector.nodes import Node
-from prunecli.inspector.tool_totals import ToolSum
-from prunecli.inspector.window_map import PARTS, Part, WindowMap
+from prunecli.inspector.measured import ToolSum
+from prunecli.inspector.outline import PARTS, Node, Part, WindowMap
 from prunecli.sanitize import one_line
 from prunecli.tui.screens.context_columns import state_word
 from prunecli.tui.transcript.rows import width_of

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.context.evidence import EDITED, QUOTED, UNRESOLVED
-from prunecli.context.strategies.importance import Options
+from prunecli.context.strategies.importance import EDITED, QUOTED, UNRESOLVED, Options
 from prunecli.context.strategy import FunctionFailed
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Text

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.context.project import project
 from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import MAX_DEPTH
 from prunecli.model.events import Record
 from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.json_rows import content_of, open_session
 from prunecli.session.importers.source import read_source
+from tests.context.project import project
 from tests.session.importers.packing import compress
 from tests.session.points import folded, valid_points
 from tests.sessions import SESSIONS

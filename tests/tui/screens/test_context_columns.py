@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.inspector.labels import Key
-from prunecli.inspector.nodes import Node, Row
+from prunecli.inspector.outline import Node, Row
 from prunecli.tui.screens.context_columns import Cells, Columns, cells_of
 from prunecli.tui.transcript.rows import width_of
 

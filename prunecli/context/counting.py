@@ -1,20 +1,128 @@
-"""Running sums over the working context: raw tokens, characters and images.
+"""Running sums over the working context: raw tokens, characters and images, and what the endpoint cleared.
 
 All displayed figures are based on these sums. Each changed item is counted again. Tokens are counted on first use, so
 that folding a long log needs no tokenizer. Results of prunecli's own sessions have their count in the log.
+
+The endpoint reports how many tokens it cleared from its copy of a request, oldest results first, but not which ones.
+They are attributed to the oldest results of the answered request, so that parts still add up to wholes.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from prunecli.context.clearing import NO_CLEARING, Clearing, shares, sum_of
-from prunecli.context.counted import Changes, EntryTokens, FactorOf, Item, Report, added_by, parts_of
+from prunecli.context.counted import EntryTokens, FactorOf, Item, Length, parts_of
 from prunecli.context.exchange import Entry
-from prunecli.context.lengths import Length, Lengths
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
+from prunecli.figures import short
+from prunecli.model.codec import is_count
 from prunecli.model.edits import Edit
+from prunecli.model.messages import Json
 from prunecli.model.requests import Preamble
+
+
+class Clearing(NamedTuple):
+    """Tokens and tool uses that the endpoint cleared from one request."""
+
+    tokens: int = 0
+    tool_uses: int = 0
+
+    @property
+    def words(self) -> str:
+        """A one-line summary for the user."""
+        uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
+        return f"endpoint cleared {uses}, ~{short(self.tokens)} tokens"
+
+
+NO_CLEARING = Clearing()
+
+
+def clearing_of(applied_edits: Sequence[Mapping[str, Json]] | None) -> Clearing:
+    """Sum the edits that a response reports, including unknown kinds with the same figures."""
+    if not applied_edits:
+        return NO_CLEARING
+    return Clearing(_sum(applied_edits, "cleared_input_tokens"), _sum(applied_edits, "cleared_tool_uses"))
+
+
+def _sum(edits: Sequence[Mapping[str, Json]], key: str) -> int:
+    found = (edit.get(key) for edit in edits)
+    return sum(filter(is_count, found))
+
+
+Tokens: TypeAlias = Callable[[Entry, Edit | None], int]
+"""Tokens of an entry under an edit, as the endpoint counts them."""
+
+
+def shares(cleared: int, items: Iterable[tuple[Item | None, Item | None]], tokens: Tokens) -> dict[int, int]:
+    """Attribute cleared tokens to entries, by seq.
+
+    `items` are pairs (as sent, as shown now), oldest first. Content pruned since then can't be cleared again. Costs
+    O(items cleared).
+    """
+    found: dict[int, int] = {}
+    left, answers = cleared, list[tuple[Entry, Item, Item | None]]()
+
+    def lay(part: Entry, then: Item, now: Item | None) -> None:
+        nonlocal left
+        share = min(left, tokens(part, then.edits.get(part.seq)))
+        left -= share
+        found[part.seq] = under(share, part, now, tokens)
+
+    for then, now in items:
+        if left <= 0:
+            break
+        if then is None or then.hidden:
+            continue
+        for part in then.parts:
+            if part.kind == "result":
+                lay(part, then, now)
+            elif part.kind == "assistant":
+                answers.append((part, then, now))
+    for part, then, now in answers:  # call arguments are cleared too
+        lay(part, then, now)
+    return found
+
+
+def under(share: int, part: Entry, now: Item | None, tokens: Tokens) -> int:
+    """Return the part of a share that remains if the item is shown in this way."""
+    if now is None or now.hidden:
+        return 0
+    return min(share, tokens(part, now.edits.get(part.seq)))
+
+
+def sum_of(cleared: Mapping[int, int], items: Iterable[Entry]) -> int:
+    """Return the cleared tokens of these context items, by their heads."""
+    if not cleared:
+        return 0
+    parts = (part for item in items for part in (item.exchange.entries if item.exchange else (item,)))
+    return sum(cleared.get(part.seq, 0) for part in parts)
+
+
+Changes: TypeAlias = Sequence[tuple[Item | None, Item | None]]
+"""Changed items, each before and after the change."""
+
+
+class Report(NamedTuple):
+    """A prompt, as `response` reported it, the changes since the previous report, and the content that the endpoint
+    cleared from its copy."""
+
+    response: int
+    prompt: int
+    changes: Changes
+    clearing: Clearing
+
+
+def added_by(changes: Changes, amount_of: Callable[[Item], Amount]) -> Amount:
+    """Return the tokens that changes of items added, each a pair of before and after."""
+    raw = exact = words = 0
+    for then, now in changes:
+        if now is not None:
+            more = amount_of(now)
+            raw, exact, words = raw + more[0], exact + more[1], words + more[2]
+        if then is not None:
+            less = amount_of(then)
+            raw, exact, words = raw - less[0], exact - less[1], words - less[2]
+    return Amount(raw, exact, words)
 
 
 class Absent(NamedTuple):
@@ -59,7 +167,6 @@ class TokenCounts(EntryTokens):
         self._began = self._began or bool(sent)
         self._left = {seq: item for seq, item in sent.items() if item is not None} if self._began else None
         self.items = {}
-        self._lengths = Lengths(self.shown_chars)
         self._moved = set[int]()
         """The items whose part of `absent` may have changed."""
         self._absences: dict[int, tuple[Item, Absent]] = {}
@@ -109,7 +216,6 @@ class TokenCounts(EntryTokens):
         old = self.items.get(seq)
         self._shares = self._shown = None
         self._moved.add(seq)
-        self._lengths.changed.add(seq)
         self._since.setdefault(seq, old)
         self.since_sent.setdefault(seq, old)
         if old is not None:
@@ -296,8 +402,16 @@ class TokenCounts(EntryTokens):
 
     @property
     def length(self) -> Length:
-        """The characters and images of all messages."""
-        return self._lengths.of(self.items)
+        """The characters and images of all messages. Takes O(items)."""
+        found = [item.length or self._measured(item) for item in self.items.values()]
+        return Length(sum([one.chars for one in found]), sum([one.images for one in found]))
+
+    def _measured(self, item: Item) -> Length:
+        shown, edits = () if item.hidden else item.parts, item.edits
+        chars = sum([self.shown_chars(part, edits.get(part.seq)) for part in shown])
+        images = sum([part.images for part in item.parts if not item.hides(part) and part.image_tokens])
+        item.length = Length(chars, images)
+        return item.length
 
     @property
     def scanned(self) -> Amount:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from prunecli.context import render
-from prunecli.context.paired import paired
-from prunecli.context.wire_calls import wire_ids
+from prunecli.context.render import wire_ids
+from prunecli.context.wire import paired
 from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
