@@ -112,7 +112,8 @@ def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types
     assert done.stdout.split() == ["True", str(len(list((ROOT / "themes").iterdir())))], done.stderr
 
 
-def test_the_source_distribution_is_smaller_than_three_megabytes(tmp_path):
+def test_the_source_distribution_is_smaller_than_five_megabytes(tmp_path):
+    """The token table takes 2 of them, so that counting starts in 8 ms and 3 MB instead of 220 ms and 72 MB."""
     build = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120
@@ -121,7 +122,7 @@ def test_the_source_distribution_is_smaller_than_three_megabytes(tmp_path):
     [built] = tmp_path.glob("*.tar.gz")
     with tarfile.open(built) as sdist:
         largest = sorted(((one.size, one.name) for one in sdist.getmembers()), reverse=True)[:20]
-    assert built.stat().st_size < 3 * 1024 * 1024, largest
+    assert built.stat().st_size < 5 * 1024 * 1024, largest
 
 
 def test_a_slug_is_readable_and_tells_directories_apart():

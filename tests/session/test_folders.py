@@ -43,7 +43,7 @@ def test_what_is_made_is_told_by_the_folder_that_has_a_new_name(tmp_path: Path) 
     assert make_private(tmp_path / "a" / "b" / "c") == []
     assert make_private(tmp_path / "a" / "d") == [tmp_path / "a"]
     (tmp_path / "file").touch()
-    with pytest.raises(FileExistsError):
+    with pytest.raises(NotADirectoryError):
         make_private(tmp_path / "file")
 
 

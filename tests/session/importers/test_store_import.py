@@ -141,7 +141,7 @@ def test_nothing_is_left_of_an_import_that_cannot_be_written(tmp_path: Path) -> 
 def test_a_folder_that_can_not_be_made_is_a_clear_error(tmp_path: Path) -> None:
     source = read_source(SAMPLES[0])
     (tmp_path / "sessions").write_text("in the way")
-    with pytest.raises(StorageFailed, match=r"File exists|Not a directory"):
+    with pytest.raises(StorageFailed, match="Not a directory"):
         saved(tmp_path, source)
 
 
