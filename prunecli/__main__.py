@@ -22,6 +22,9 @@ EXIT_DEFECT = 70
 """EX_SOFTWARE from sysexits.h, also after a defect of the screen."""
 
 
+_SAID = set[str]()
+
+
 def main() -> "NoReturn":
     """Run the command line and exit with its code."""
     sys.excepthook = in_one_line
@@ -68,7 +71,9 @@ def in_one_line(
         where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace else ""
         said, hint, code = f"internal error: {kind.__name__}: {error}{where}", "", EXIT_DEFECT
     said = "".join(char if char.isprintable() else " " for char in said)
-    sys.stderr.write(f"prunecli: {said}\n{hint}")
+    if said not in _SAID:  # threads and tasks that fail for one reason repeat it
+        _SAID.add(said)
+        sys.stderr.write(f"prunecli: {said}\n{hint}")
     return code
 
 

@@ -11,7 +11,7 @@ from prunecli.presentation.entries import Divider
 from tests.scripted import Scripted, says
 from tests.tui.showing_app import Shown, shown
 
-LONG = "long answer " * 600
+LONG = "long answer " * 1_100
 KEPT = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1")
 SMALL = (*KEPT, "model.name=claude-opus-5")
 BY_ITSELF = (*SMALL, "compaction.max_context_tokens=10000", "compaction.compact_at_pct=0.5")
