@@ -90,6 +90,8 @@ SET_TMPDIR = "no temporary folder is writable; set TMPDIR"
     ids=["read-only", "read-only, no session", "no temp", "full disk", "no home", "no home, no session"],
 )
 def test_a_poor_machine_gets_one_clear_line(tmp_path: Path, lines: list[str], code: int, said: str) -> None:
+    if NO_TEMP in lines and sys.prefix.startswith(("/tmp/", "/var/tmp/")):
+        pytest.skip("the program itself is in a temporary folder")
     under = ("unshare", "-m", "bash", "-ec", "; ".join([*lines, 'exec "$@"']), "bash")
     told(started(tmp_path, *RUNS, under=under), code, said)
     assert not os.path.lexists("/nonexistent")
