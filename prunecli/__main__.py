@@ -32,14 +32,14 @@ def main() -> "NoReturn":
     try:
         import threading
 
-        from prunecli.streams import hold_standard_streams
+        from prunecli.cli.streams import hold_standard_streams
 
         threading.excepthook = lambda failed: in_one_line(
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
         hold_standard_streams()
         if not os.path.isdir(os.path.dirname(__file__)):
-            from prunecli.unzipped import unpack
+            from prunecli.util.unzipped import unpack
 
             unpack()
         code = run(sys.argv[1:], os.environ)
@@ -82,7 +82,7 @@ def end(code: int) -> "NoReturn":
 
     A normal exit deletes the modules that a thread may still be importing or using, which can crash the interpreter.
     """
-    from prunecli.errors import OutputFailed
+    from prunecli.util.errors import OutputFailed
 
     atexit._run_exitfuncs()
     try:
@@ -95,7 +95,7 @@ def end(code: int) -> "NoReturn":
 
 def run(words: "Sequence[str]", environ: "Mapping[str, str]") -> int:
     """Run a command line and return its exit code. Prints errors and hints on standard error."""
-    from prunecli.errors import PrunecliError
+    from prunecli.util.errors import PrunecliError
 
     try:
         code = _answer(words, environ)
@@ -103,7 +103,7 @@ def run(words: "Sequence[str]", environ: "Mapping[str, str]") -> int:
     except KeyboardInterrupt:
         return 130
     except PrunecliError as error:
-        from prunecli.launch import complain
+        from prunecli.cli.launch import complain
 
         return complain(error)
     return code
@@ -114,14 +114,14 @@ def _answer(words: "Sequence[str]", environ: "Mapping[str, str]") -> int:
         if words[:1] == ["--version"]:  # other programs call it often, so skip importing the flags
             sys.stdout.write(f"prunecli {__version__}\n")
             return 0
-        from prunecli.flags import read
+        from prunecli.cli.flags import read
 
         line = read(words)
         if not (line.at_once or line.command):
-            from prunecli.launch import launch
+            from prunecli.cli.launch import launch
 
             return launch(line.launch, environ)
-    from prunecli.cli import app
+    from prunecli.cli.app import app
 
     try:
         app(list(words), prog_name="prunecli")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Set
 from textwrap import wrap
 from typing import Any
 
-from prunecli.by_project import Refused
 from prunecli.config.declared import Key, declared, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted
 from prunecli.config.options import SECTIONS
@@ -17,9 +16,10 @@ from prunecli.config.sources import FLAGS, VARIABLES
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.config.typed import expected, in_toml
 from prunecli.context.expectations import KINDS
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
 from prunecli.providers.registry import SHIPPED, Providers
+from prunecli.util.by_project import Refused
+from prunecli.util.paths import PACKAGE
 
 WIDTH = 100
 NOT_BY_PROJECTS = "Not allowed in project files."

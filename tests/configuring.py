@@ -7,8 +7,8 @@ from prunecli.config.effective import Config
 from prunecli.config.sources import load
 from prunecli.config.strategies import Strategies, StrategyFolder, import_file
 from prunecli.config.typed import MistypedError
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 
 PI = '''\
 """pi, as a toy."""
@@ -16,7 +16,7 @@ PI = '''\
 from dataclasses import dataclass
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
+from prunecli.util.by_project import ALLOWED
 
 
 @dataclass(frozen=True)

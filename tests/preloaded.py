@@ -30,6 +30,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from prunecli.plugins.features import features
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.tools.registry import names
 
@@ -39,16 +40,16 @@ IMPORTED = (
     "h11",
     "httpcore2",
     "prunecli.cli.config",
-    "prunecli.cli.context",
+    "prunecli.features.inspector.subcommand",
     "prunecli.cli.sessions",
-    "prunecli.headless_stream",
-    "prunecli.launch",
+    "prunecli.front.headless.stream",
+    "prunecli.cli.launch",
     "prunecli.providers.messages_api",
     "prunecli.runtime.make",
-    "prunecli.sandbox.bubblewrap",
+    "prunecli.safety.sandbox.bubblewrap",
     "prunecli.tui.app",
     "truststore",
-    *(f"prunecli.tools.{name}" for name in names()),
+    *(f"prunecli.tools.{name}" for name in names() if name not in features().of("tool")),
 )
 
 

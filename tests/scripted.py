@@ -7,11 +7,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 
-from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Text, Thinking, ToolUse, Usage, tool_uses
 from prunecli.model.requests import Request
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.util.frozen import frozen
 
 DELTA_CHARS = 16
 """Characters of a delta: small enough to split a short sentence."""

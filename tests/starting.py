@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from pathlib import Path
 
-from prunecli.agent.command_env import unattended_environment
-from prunecli.agent.trust import TrustStore
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import plain_text
-from prunecli.paths import Places
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.runtime import Runtime, Setup
+from prunecli.safety.command_env import unattended_environment
+from prunecli.safety.trust import TrustStore
 from prunecli.tools.processes.environment import child_environment
+from prunecli.util.paths import Places
 from tests.scripted import Scripted, ScriptedProvider
 
 

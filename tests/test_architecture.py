@@ -23,36 +23,30 @@ MAX_CIRCLE = 3
 ASYNC_ALLOWED = (
     "providers",
     "tools",
-    "agent/attaching.py",
     "agent/attempts.py",
     "agent/hooks.py",
-    "extensions/hook_requests.py",
-    "extensions/hook_runs.py",
-    "mcp",
-    "sandbox",
+    "safety/sandbox",
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
     "runtime",
     "commands",
     "tui",
-    "headless.py",
-    "headless_commands.py",
-    "headless_stream.py",
-    "plain",
-    "acp",
-    "input_lines.py",
-    "launch.py",
+    "front/headless",
+    "front/plain",
+    "features",
+    "util/input_lines.py",
+    "cli/launch.py",
     "library",
 )
-"""headless, plain and acp are front ends as tui is, input_lines hands lines to them; launch holds what asyncio.run
+"""front ends and features; input_lines hands lines to them; launch holds what asyncio.run
 gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {
     "__main__.py": 1,
     "agent/execute.py": 1,
     "config/strategies.py": 1,
     "library/agent.py": 1,
-    "mcp/connection.py": 3,
+    "features/mcp/connection.py": 3,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
     "tui/terminal.py": 1,
@@ -307,8 +301,8 @@ def test_the_version_needs_no_flags_and_a_start_with_flags_no_typer() -> None:
 @pytest.mark.parametrize(
     ("module", "may"),
     [
-        ("prunecli.launch", set()),
-        ("prunecli.headless", set()),
+        ("prunecli.cli.launch", set()),
+        ("prunecli.front.headless.run", set()),
         ("prunecli.library", set()),
         ("prunecli.providers.messages_api", set()),
         ("prunecli.runtime", set()),
@@ -320,11 +314,11 @@ def test_importing_a_module_brings_no_more_than_it_may(module: str, may: set[str
 
 
 def test_a_start_imports_no_extension() -> None:
-    script = "import sys, prunecli.launch, prunecli.runtime.make; print(*sys.modules)"
+    script = "import sys, prunecli.cli.launch, prunecli.runtime.make; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert [one for one in done.stdout.split() if one.startswith(("prunecli.extensions", "yaml"))] == []
+    assert [one for one in done.stdout.split() if one == "yaml" or "_files" in one] == []
 
 
 def test_the_core_knows_no_clock_no_chance_and_no_environment() -> None:
@@ -350,13 +344,13 @@ def imported(node: ast.AST) -> list[str]:
 
 ONLY_IN = {
     "anthropic": "providers/",
-    "mcp": "mcp/",
-    "mcp_types": "mcp/",
-    "acp": "acp/",
-    "textual": "tui/",
-    "typer": "cli/",
+    "mcp": "features/mcp/",
+    "mcp_types": "features/mcp/",
+    "acp": "features/acp/",
+    "textual": ("tui/", "features/"),
+    "typer": ("cli/", "features/"),
     "tiktoken": "providers/tokenizer.py",
-    "yaml": "extensions/front_matter.py",
+    "yaml": "runtime/front_matter.py",
 }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.commonmark import parser
+from prunecli.util.commonmark import parser
 
 
 @pytest.mark.parametrize(

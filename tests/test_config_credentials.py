@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.config.credentials import credentials, save_key
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
 from prunecli.providers.available.anthropic import KEYS
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 from tests.configuring import Desk, complaint, desk
 
 

@@ -8,7 +8,7 @@ from prunecli.config.declared import declared, from_hint, is_mapping
 from prunecli.config.keys import dotted, parse
 from prunecli.config.options import SECTIONS, Compaction, Model, Pruning
 from prunecli.config.typed import from_text, from_toml, in_toml
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, complaint, desk
 
 

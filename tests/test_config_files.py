@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from prunecli.config.files import MAX_BYTES, line_of, lines, parse_toml, read
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, complaint, desk
 
 

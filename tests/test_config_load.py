@@ -9,7 +9,7 @@ import pytest
 from prunecli.config.effective import Config
 from prunecli.config.options import Pruning
 from prunecli.config.sources import VARIABLES, assignment
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, desk
 
 
@@ -214,7 +214,7 @@ def test_the_built_in_configuration_needs_no_files():
 def test_a_start_without_files_imports_neither_a_parser_nor_a_strategy(tmp_path):
     script = (
         "import sys; from pathlib import Path; from prunecli.config.sources import load\n"
-        "from prunecli.paths import Places\n"
+        "from prunecli.util.paths import Places\n"
         "load(Places.of({'HOME': sys.argv[1]}), Path(sys.argv[1]), {})\n"
         "heavy = ('tomllib', 'tomli_w', 'difflib', 'importlib.util', 'asyncio', 'textual', 'rich', 'anthropic')\n"
         "print([name for name in sys.modules if name in heavy or name.startswith('prunecli.context.strategies.')])"

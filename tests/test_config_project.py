@@ -8,13 +8,13 @@ from typing import Annotated
 
 import pytest
 
-from prunecli.by_project import Allowed
 from prunecli.config.declared import Key, declared, is_mapping, is_table
 from prunecli.config.options import Model
 from prunecli.config.project_config import LOOSER_THAN_DEFAULT, STRICTEST_FIRST, project_files, refusal
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import shipped_strategies
-from prunecli.errors import ConfigError
+from prunecli.util.by_project import Allowed
+from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, desk
 
 RISKY = re.compile(

@@ -10,8 +10,8 @@ from prunecli.config.effective import Config
 from prunecli.config.references import Reference, chosen
 from prunecli.config.sources import load
 from prunecli.context.strategy import FunctionFailed, Proposal
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 from tests.context.talk import Talk, seqs, tokens
 
 CODE = """

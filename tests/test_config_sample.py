@@ -4,13 +4,13 @@ import re
 import tomllib
 from dataclasses import replace
 
+from prunecli.cli.flags import FLAGS
 from prunecli.config.effective import Config
 from prunecli.config.options import McpServer, Spill
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
 from prunecli.context.expectations import KINDS
-from prunecli.flags import FLAGS
-from prunecli.paths import PACKAGE, Places
+from prunecli.util.paths import PACKAGE, Places
 from tests.config_sample import UNSET, sample
 from tests.configuring import desk
 

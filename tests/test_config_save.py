@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prunecli.bindings import ACTIONS
 from prunecli.config.save import init, save
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
+from prunecli.util.bindings import ACTIONS
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 from tests.configuring import Desk, desk
 
 

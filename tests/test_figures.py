@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.figures import age, budget, money, share, short
+from prunecli.util.figures import age, budget, money, share, short
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import UsageError
-from prunecli.flags import COMMANDS, FLAGS, INSTANT, CommandLine, read
-from prunecli.launch_options import PICKER, Launch
+from prunecli.cli.flags import FLAGS, INSTANT, CommandLine, commands, read
+from prunecli.util.errors import UsageError
+from prunecli.util.launch_options import PICKER, Launch
 
 
 def launch(**fields: object) -> Launch:
@@ -131,7 +131,7 @@ def test_what_is_wrong_is_named_with_the_way_out(words: list[str], problem: str,
     assert hint in refused.value.hint
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_a_first_word_that_is_a_subcommand_keeps_its_words(name: str) -> None:
     assert read([name, "--json", "-p"]).command == (name, "--json", "-p")
 

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 Decorator = Callable[[type], type]
 

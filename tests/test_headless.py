@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import ConnectionLost, PrunecliError, Unauthorized
-from prunecli.headless import NOTHING_TO_DO, OutputFormat, Turn, run_headless
-from prunecli.headless_stream import user_turn
+from prunecli.front.headless.run import NOTHING_TO_DO, OutputFormat, Turn, run_headless
+from prunecli.front.headless.stream import user_turn
 from prunecli.model.events import AssistantMessage, Pinned
 from prunecli.model.messages import Text, ToolUse, plain_text
 from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import ConnectionLost, PrunecliError, Unauthorized
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 from tests.starting import closed, start
 

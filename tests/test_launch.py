@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.trust import TrustStore
-from prunecli.errors import UsageError
-from prunecli.launch import demo_launch, launch
-from prunecli.launch_options import Launch
-from prunecli.paths import Places
+from prunecli.cli.launch import demo_launch, launch
 from prunecli.runtime import reconfiguring
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
-from prunecli.sandbox import landlock
+from prunecli.safety.sandbox import landlock
+from prunecli.safety.trust import TrustStore
+from prunecli.util.errors import UsageError
+from prunecli.util.launch_options import Launch
+from prunecli.util.paths import Places
 
 
 def environ(tmp_path: Path, **more: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConfigError, UsageError
 from prunecli.library import Pruner, ask, prune_messages
+from prunecli.util.errors import ConfigError, UsageError
 from tests.endpoint import Call, Reply, serve
 
 PATH = os.pathsep.join(filter(None, sys.path))

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from prunecli.errors import ConfigError, PrunecliError, SessionNotFound, Unauthorized, UsageError
 from prunecli.library import (
     Agent,
     AgentEvent,
@@ -34,6 +33,7 @@ from prunecli.library import (
 from prunecli.model.events import RunEnded
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import ConfigError, PrunecliError, SessionNotFound, Unauthorized, UsageError
 from tests.e2e.bound import OPUS, project, step, turn
 from tests.endpoint import (
     Call,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.paths import PACKAGE, Places, is_name, names_in, slug
+from prunecli.util.paths import PACKAGE, Places, is_name, names_in, slug
 
 ROOT = PACKAGE.parent
 
@@ -97,7 +97,7 @@ def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types
     shutil.rmtree(checkout)
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from prunecli.paths import Places\n"
+        "from prunecli.util.paths import Places\n"
         "places = Places.of({'HOME': '/'})\n"
         "print(places.sample_config.read_text() == open(sys.argv[2]).read(), len(list(places.themes.iterdir())))"
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import UsageError
-from prunecli.piped_input import came_late, read_input
+from prunecli.cli.piped_input import came_late, read_input
+from prunecli.util.errors import UsageError
 
 MOST = 100_000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.private_file import read_private, write_private
+from prunecli.util.private_file import read_private, write_private
 
 
 @pytest.mark.parametrize("sync", [False, True])

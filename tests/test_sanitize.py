@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.sanitize import one_line, shortened, source, visible, without_password
+from prunecli.util.sanitize import one_line, shortened, source, visible, without_password
 
 # Code points without a glyph that Unicode files under letters or marks.
 FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe00\uffa0\U000e0100"

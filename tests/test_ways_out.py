@@ -13,19 +13,19 @@ from typer.testing import CliRunner
 
 from prunecli.__main__ import run as run_words
 from prunecli.agent.execute import Asked
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.commands.command import Choice, Choose, Table
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ConnectionLost
-from prunecli.headless import OutputFormat, run_headless
+from prunecli.front.headless.run import OutputFormat, run_headless
+from prunecli.front.presentation.entry_text import choice_lines, entry_lines, sheet_lines, table_lines
+from prunecli.front.presentation.questions import sheet_of
 from prunecli.model.codec import well_formed
 from prunecli.model.events import SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
-from prunecli.presentation.entry_text import choice_lines, entry_lines, sheet_lines, table_lines
-from prunecli.presentation.questions import sheet_of
 from prunecli.session.session import Session
+from prunecli.util.errors import ConnectionLost
 from tests.scripted import calls, fails, says
 from tests.starting import start
 from tests.tui.transcript.test_hostile import acting, everywhere

@@ -8,7 +8,6 @@ from prunecli.context.economics import Market, cold
 from prunecli.context.placing import group_of
 from prunecli.context.state import Context
 from prunecli.context.validate import MAX_MARKS, validate
-from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Json
@@ -21,6 +20,7 @@ from prunecli.model.requests import (
     leads_with_summary,
 )
 from prunecli.model.searches import SEARCHES, offers_search
+from prunecli.util.frozen import frozen
 
 
 @frozen

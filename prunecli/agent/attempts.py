@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from prunecli.agent.journal import Journal
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.tokens import from_words
-from prunecli.errors import NoSummaryNow, ProviderError
 from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason
 from prunecli.model.messages import Text, Usage
 from prunecli.model.requests import Request
@@ -27,6 +26,7 @@ from prunecli.model.signals import (
     ToolCallDelta,
 )
 from prunecli.providers.provider import Begun, Provider, Response
+from prunecli.util.errors import NoSummaryNow, ProviderError
 
 SUMMARY_TRIES = 3
 """Maximum attempts to get a summary from an endpoint that can't make one at the moment."""

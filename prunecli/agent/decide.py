@@ -11,11 +11,11 @@ from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.state import Context
-from prunecli.figures import counted, money
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, EndReason, PrunApplied, UserMessage
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import keeps_going
+from prunecli.util.figures import counted, money
+from prunecli.util.frozen import frozen
 
 CUT = {
     "max_tokens": 'reply hit the length limit; type "continue"',

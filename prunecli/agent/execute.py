@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
-from prunecli.agent.permissions.verdict import Verdict
 from prunecli.context.spill import Cut
-from prunecli.errors import StorageFailed, ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
 from prunecli.model.signals import ToolProgress
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.verdict import Verdict
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
 from prunecli.tools.tool import Checks, Tool, ToolContext, ToolOutput, bounded_output, shown, touches_of
+from prunecli.util.errors import StorageFailed, ToolError
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.agent.gatekeeper import SessionGatekeeper

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.verdict import Mode, Rules, Verdict
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
 
 
 async def nobody(_: Asked) -> Answer:
@@ -62,7 +62,7 @@ class SessionGatekeeper:
         self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
-        from prunecli.agent.permissions.judge import judge  # deferred, since startup does not need it
+        from prunecli.safety.permissions.judge import judge  # deferred, since startup does not need it
 
         return judge(
             tool_name,

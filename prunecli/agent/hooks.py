@@ -9,10 +9,10 @@ from typing import Literal, Protocol, TypeAlias
 
 from prunecli.agent.decide import Mailbox
 from prunecli.agent.journal import Journal
-from prunecli.frozen import frozen
 from prunecli.model.events import Event, PrunApplied, UserMessage
 from prunecli.model.messages import Json, ToolUse
 from prunecli.tools.tool import ToolOutput
+from prunecli.util.frozen import frozen
 
 
 @frozen

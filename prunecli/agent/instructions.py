@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
 
-from prunecli.agent.project_settings import down_to, leads_outside
-from prunecli.frozen import frozen
-from prunecli.regular import open_regular
+from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""

@@ -49,15 +49,6 @@ from prunecli.context.repair import (
     summary_as_text,
 )
 from prunecli.context.view import View
-from prunecli.errors import (
-    BadRequest,
-    ContextOverflow,
-    FieldRefused,
-    NoSummaryNow,
-    ProviderError,
-    SignatureRejected,
-    SummaryRejected,
-)
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -70,6 +61,15 @@ from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.provider import Provider, Response
+from prunecli.util.errors import (
+    BadRequest,
+    ContextOverflow,
+    FieldRefused,
+    NoSummaryNow,
+    ProviderError,
+    SignatureRejected,
+    SummaryRejected,
+)
 
 LARGE_BODY_BYTES = 8_000_000
 """Above this size, a rejection for length is assumed to be caused by images."""

@@ -2,9 +2,9 @@
 an oversized one in the log."""
 
 from prunecli.context.state import Context
-from prunecli.errors import PrunecliError, UsageError
-from prunecli.figures import short
 from prunecli.model.requests import MAX_BODY_BYTES
+from prunecli.util.errors import PrunecliError, UsageError
+from prunecli.util.figures import short
 
 BYTES_PER_TOKEN = 4
 """An estimate for ordinary text, since counting megabytes exactly takes seconds."""

@@ -21,8 +21,8 @@ from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
-from prunecli.figures import short
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
+from prunecli.util.figures import short
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"

@@ -4,9 +4,9 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from prunecli.errors import ConnectionLost, Overloaded, ProviderError, RateLimited
-from prunecli.figures import duration
-from prunecli.frozen import frozen
+from prunecli.util.errors import ConnectionLost, Overloaded, ProviderError, RateLimited
+from prunecli.util.figures import duration
+from prunecli.util.frozen import frozen
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """A function that waits for some seconds; tests pass their own."""

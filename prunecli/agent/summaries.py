@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.journal import Journal
 from prunecli.model.events import SettingChanged
-from prunecli.sanitize import one_line
+from prunecli.util.sanitize import one_line
 
 MAX_FAILED = 3
 FAILED = "compaction.failed"

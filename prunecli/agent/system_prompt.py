@@ -7,7 +7,7 @@ that every request contains the same bytes.
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 _IDENTITY = """\
 You are prunecli, a coding agent in the user's terminal. You work in their directory with the tools given.

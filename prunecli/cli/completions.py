@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 
-from prunecli.paths import Places, names_in
+from prunecli.util.paths import Places, names_in
 
 Offer = tuple[str, str]
 """A value and its description, which some shells show."""
@@ -52,8 +52,8 @@ def models(incomplete: str) -> list[Offer]:
 
 def _models() -> Iterator[str]:
     from prunecli.config.sources import load
-    from prunecli.errors import PrunecliError
     from prunecli.providers.models import ALIASES, ModelTable
+    from prunecli.util.errors import PrunecliError
 
     places = Places.of(os.environ)
     yield from ("demo", *ALIASES)

@@ -8,8 +8,8 @@ import typer
 from prunecli.cli.shared import asked_before, configured, group
 from prunecli.config.save import init
 from prunecli.config.sources import user_files
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 
 app = group("Show, check and create configuration.")
 

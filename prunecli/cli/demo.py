@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from prunecli.cli.launch import demo_launch, launch
 from prunecli.cli.shared import asked_before, single
-from prunecli.launch import demo_launch, launch
 
 
 def demo(

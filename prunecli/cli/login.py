@@ -7,7 +7,7 @@ import typer
 
 from prunecli.cli.shared import configured, single
 from prunecli.config.credentials import keys_of, save_key
-from prunecli.paths import Places
+from prunecli.util.paths import Places
 
 
 def login(ctx: typer.Context) -> None:

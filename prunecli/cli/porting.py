@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prunecli.cli import completions
+from prunecli.cli.launch import complain, working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import own_sessions
-from prunecli.errors import PrunecliError, SessionError
-from prunecli.launch import complain, working_directory
-from prunecli.sanitize import one_line, visible
 from prunecli.session.store import random_bytes
+from prunecli.util.errors import PrunecliError, SessionError
+from prunecli.util.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
@@ -40,7 +40,7 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Import sessions from Claude Code, pi, Codex, OpenCode, Gemini CLI, agent-session/1 or messages files."""
-    from prunecli.cli.importable import Importable
+    from prunecli.features.import_sessions.importable import Importable
     from prunecli.session.importers.store_import import save
 
     offered = Importable(os.environ, working_directory())
@@ -92,7 +92,7 @@ def export(
     ] = False,
 ) -> None:
     """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
-    from prunecli.session.exporters.formats import exported, write_new
+    from prunecli.features.export.exporters.formats import exported, write_new
 
     path = Path(session) if os.path.isfile(session) else own_sessions().find(session)
     source = _read(path)

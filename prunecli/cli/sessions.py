@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli import completions, porting, stats
+from prunecli.cli import completions, porting
+from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
+from prunecli.context.labels import prune_in_words, withheld_by
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.figures import counted
-from prunecli.inspector.labels import prune_in_words, withheld_by
-from prunecli.launch import working_directory
+from prunecli.features.money import stats
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -26,15 +26,16 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage, plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import TTL_MS
-from prunecli.paths import Places
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
-from prunecli.sanitize import one_line, visible
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.session_files import remove, tasks_of
 from prunecli.session.session_search import search as search_in
 from prunecli.session.session_tree import Member, family
 from prunecli.session.verify import verify_session
+from prunecli.util.figures import counted
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from prunecli.session.audit import Audit

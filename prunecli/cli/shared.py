@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand
 
+from prunecli.cli.launch import complain, working_directory
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.errors import ConfigError, PrunecliError, SessionError, UsageError
-from prunecli.launch import complain, working_directory
-from prunecli.launch_options import Launch
-from prunecli.paths import Places
+from prunecli.util.errors import ConfigError, PrunecliError, SessionError, UsageError
+from prunecli.util.launch_options import Launch
+from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
     from prunecli.session.store import Store
@@ -54,7 +54,7 @@ def configured(ctx: typer.Context) -> Config:
 
 def configured_by(asked: Launch) -> Config:
     """Return the configuration of this directory with these flags. Raises ConfigError."""
-    from prunecli.agent.trust import TrustStore
+    from prunecli.safety.trust import TrustStore
 
     places, cwd = Places.of(os.environ), working_directory()
     return load(

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from prunecli.agent.trust import TrustStore
+from prunecli.cli.launch import working_directory
 from prunecli.cli.shared import single
-from prunecli.launch import working_directory
-from prunecli.paths import Places
-from prunecli.sanitize import one_line, source
+from prunecli.safety.trust import TrustStore
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import one_line, source
 
 
 def trust(

@@ -6,7 +6,7 @@ from pathlib import Path
 from prunecli.commands.command import Choice, Choose, Effect, Say, unquoted
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import folder_of, in_words
-from prunecli.sanitize import one_line
+from prunecli.util.sanitize import one_line
 
 _YES, _NO = "yes ", "no "
 

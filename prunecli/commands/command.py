@@ -7,15 +7,17 @@ define `ALIASES`. Commands never touch the screen: they return effects, and fron
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Literal, TypeAlias
 
 from prunecli.config.keys import nearest
-from prunecli.errors import PrunecliError, ToolError, UsageError
-from prunecli.frozen import frozen
-from prunecli.paths import names_in
+from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
-from prunecli.sanitize import one_line, shortened
 from prunecli.session.session import Session
+from prunecli.util.errors import PrunecliError, ToolError, UsageError
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import names_in
+from prunecli.util.sanitize import one_line, shortened
 
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
@@ -268,12 +270,21 @@ class Command:
 def command_names() -> tuple[str, ...]:
     """Return the names of all commands, found without importing any."""
     stems = names_in(Path(__file__).parent, ".py")
-    return tuple(stem.replace("_", "-") for stem in stems if stem != "command")
+    own = (stem.replace("_", "-") for stem in stems if stem != "command")
+    return tuple(sorted((*own, *features().of("command"))))
+
+
+def _module(name: str) -> ModuleType:
+    brought = features().of("command").get(name)
+    module: ModuleType = (
+        brought.load() if brought else import_module(f"prunecli.commands.{name.replace('-', '_')}")
+    )
+    return module
 
 
 def load(name: str) -> Command:
     """Import a command by name. Raises ImportError if there is none."""
-    module = import_module(f"prunecli.commands.{name.replace('-', '_')}")
+    module = _module(name)
     text = (module.run.__doc__ or "").strip().split("\n")[0]
     return Command(name, text, tuple(getattr(module, "ALIASES", ())), module.run)
 
@@ -305,7 +316,7 @@ def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
     name, _, given = typed.partition(" ")
     if name not in command_names():
         return ()
-    words = getattr(import_module(f"prunecli.commands.{name.replace('-', '_')}"), "words", None)
+    words = getattr(_module(name), "words", None)
     found: Sequence[tuple[str, str]] = words(runtime, given.rpartition(" ")[0]) if words else ()
     return found
 

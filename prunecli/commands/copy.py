@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Copy, Effect, Say, refuse
 from prunecli.context.exchange import Entry
-from prunecli.errors import UsageError
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, entries_of
+from prunecli.util.errors import UsageError
 
 USAGE = f"/copy, /copy code, /copy code 2 or /copy 17 20-24; {NUMBERS}"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")

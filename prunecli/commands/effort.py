@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
 from prunecli.config.save import save
-from prunecli.figures import short
 from prunecli.model.events import SettingChanged
 from prunecli.providers.optional_fields import EFFORT
 from prunecli.runtime import Runtime
+from prunecli.util.figures import short
 
 DEFAULT = "default"
 

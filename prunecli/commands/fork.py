@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import WORKING, Effect, FillPrompt, Say, switched
-from prunecli.errors import SessionNotFound, UsageError
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import typed
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
+from prunecli.util.errors import SessionNotFound, UsageError
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

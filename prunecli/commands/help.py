@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from prunecli.bindings import Keys, shown
 from prunecli.commands.command import Effect, Say, Table, hidden, offered
-from prunecli.errors import UsageError
 from prunecli.runtime import Runtime
+from prunecli.util.bindings import Keys, shown
+from prunecli.util.errors import UsageError
 
 _KEYS = (
     ("submit", "to send (steers while the agent works)"),

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, Say
 from prunecli.config.save import save
-from prunecli.figures import short
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.runtime.local_servers import HOST, LocalServer, find, ports
+from prunecli.util.figures import short
 
 _CHOSEN = re.compile(rf"(http://{re.escape(HOST)}:\d{{1,5}}) (\S.*)")
 

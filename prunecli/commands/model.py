@@ -6,8 +6,6 @@ from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, unq
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
 from prunecli.context.economics import cold
-from prunecli.errors import PrunecliError, UsageError
-from prunecli.figures import short
 from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
 from prunecli.providers.models import ModelInfo, ModelTable, Offer
@@ -15,6 +13,8 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 from prunecli.runtime.make import STAND_IN
 from prunecli.runtime.offered_models import Rows, offered, reason
+from prunecli.util.errors import PrunecliError, UsageError
+from prunecli.util.figures import short
 
 REFRESH = "--refresh"
 """The argument that asks the endpoint again although the stored list is still fresh."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from prunecli.agent.permissions.inside import RULES
-from prunecli.agent.permissions.verdict import MODES
 from prunecli.commands.command import Choice, Choose, Effect, Say
-from prunecli.errors import ConfigError
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
+from prunecli.safety.permissions.inside import RULES
+from prunecli.safety.permissions.verdict import MODES
+from prunecli.util.errors import ConfigError
 
 _WHAT = {
     "ask": "runs reads and harmless commands, asks about the rest",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.inspector.manual_edits import pinnable
+from prunecli.context.manual_edits import pinnable
 from prunecli.model.events import Pinned
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, entries_of

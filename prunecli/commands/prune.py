@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from prunecli.commands.command import Effect, Say
 from prunecli.context.impact import impact
+from prunecli.context.labels import restored, spared_until
 from prunecli.context.state import Context
-from prunecli.errors import UsageError
-from prunecli.figures import counted, short
-from prunecli.inspector.labels import restored, spared_until
 from prunecli.runtime import Runtime
+from prunecli.util.errors import UsageError
+from prunecli.util.figures import counted, short
 
 
 def _undone(context: Context) -> str:

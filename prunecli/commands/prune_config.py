@@ -12,15 +12,15 @@ from prunecli.config.references import import_own
 from prunecli.config.save import save
 from prunecli.config.typed import got
 from prunecli.context.expectations import Caps
-from prunecli.errors import UsageError
-from prunecli.figures import money, share, short
 from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
+from prunecli.util.errors import UsageError
+from prunecli.util.figures import money, share, short
 
 if TYPE_CHECKING:
-    from prunecli.replay.rows import Row
-    from prunecli.replay.stage import Setting, Stage
+    from prunecli.features.replay.rows import Row
+    from prunecli.features.replay.stage import Setting, Stage
 
 _TRIED = (
     "",
@@ -164,7 +164,7 @@ def _try(runtime: Runtime, given: Sequence[str]) -> Sequence[Effect]:
             f"/prune-config try: one strategy at a time, got {' '.join(given)}",
             "a+b runs one after the other",
         )
-    from prunecli.replay.stage import Trial
+    from prunecli.features.replay.stage import Trial
 
     trial = Trial(*_stage(runtime, wanted))
 
@@ -191,8 +191,8 @@ def _tried(runtime: Runtime) -> list[str]:
 def _stage(runtime: Runtime, wanted: str) -> "tuple[Stage, Sequence[Record], list[Setting]]":
     """Return everything needed to replay this session: its model, options and cache, the records, and the settings of
     the current and the wanted strategy."""
-    from prunecli.replay.rates import Table as Rates
-    from prunecli.replay.stage import NO_PRUNING, Setting, Stage
+    from prunecli.features.replay.rates import Table as Rates
+    from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage
 
     choices, config = runtime.choices, runtime.config
     now = "+".join(config.pruning.strategies) if choices.pruning else NO_PRUNING

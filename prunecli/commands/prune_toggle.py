@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.errors import UsageError
 from prunecli.model.events import SettingChanged
 from prunecli.runtime import Runtime
+from prunecli.util.errors import UsageError
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say, refuse
+from prunecli.context.labels import withheld_by
 from prunecli.context.redo import redo, undone
-from prunecli.figures import counted, short
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
+from prunecli.util.figures import counted, short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Reconfigured, Say, hidden, refuse
-from prunecli.commands.hooks import reread
-from prunecli.commands.mcp import newly_waiting
 from prunecli.config.keys import shown
-from prunecli.errors import ConfigError
+from prunecli.features.hooks.command import reread
+from prunecli.features.mcp.command import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
+from prunecli.util.errors import ConfigError
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

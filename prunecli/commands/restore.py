@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
-from prunecli.figures import short
-from prunecli.inspector.labels import bill_forms, cache_forms
+from prunecli.context.labels import bill_forms, cache_forms
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, bring_back, entries_of
+from prunecli.util.figures import short
 
 IN_PLACE = "in-place"
 USAGE = f"/restore 17 20-24 restores at the end, /restore 17 {IN_PLACE} where it was"

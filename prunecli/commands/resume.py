@@ -15,10 +15,10 @@ from prunecli.commands.command import (
     switched,
     unquoted,
 )
-from prunecli.errors import SessionLocked, SessionNotFound
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
 from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
+from prunecli.util.errors import SessionLocked, SessionNotFound
 
 ALIASES = ("sessions",)
 _MOST_CHOICES = 30

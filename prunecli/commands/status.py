@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from prunecli import __version__
 from prunecli.commands.command import Effect, Table, refuse
-from prunecli.figures import money, share, short
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
+from prunecli.util.figures import money, share, short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, refuse
 from prunecli.config.files import parse_toml
 from prunecli.config.save import save
-from prunecli.errors import ConfigError
-from prunecli.paths import Places, names_in
 from prunecli.runtime import Runtime
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places, names_in
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import WORKING, Choice, Choose, Effect, Say, refuse
-from prunecli.figures import age
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
 from prunecli.session.session_tree import Member, family
+from prunecli.util.figures import age
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

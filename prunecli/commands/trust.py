@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
-from prunecli.commands.hooks import reread
-from prunecli.commands.mcp import newly_waiting
+from prunecli.features.hooks.command import reread
+from prunecli.features.mcp.command import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
-from prunecli.sanitize import one_line
+from prunecli.util.sanitize import one_line
 
 CHANGED = "The settings of this directory changed since you trusted it, so it is read-only for now:"
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say
+from prunecli.context.labels import withheld_by
 from prunecli.context.redo import undo
-from prunecli.errors import UsageError
-from prunecli.figures import counted, short
-from prunecli.inspector.labels import withheld_by
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
+from prunecli.util.errors import UsageError
+from prunecli.util.figures import counted, short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

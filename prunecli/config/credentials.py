@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from prunecli.config.effective import Config
 from prunecli.config.files import read_bytes, reason
 from prunecli.config.save import write
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
-from prunecli.private_file import make_private
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import DEFAULT, Connection, Credentials, Definition, Keys
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
+from prunecli.util.private_file import make_private
 
 MAX_KEY_BYTES = 4096
 

@@ -11,7 +11,7 @@ from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from prunecli.by_project import Allowed, ByProject, Refused
+from prunecli.util.by_project import Allowed, ByProject, Refused
 
 Key = tuple[str, ...]
 """The parts of a dotted key: ("pruning", "pi", "prune_protect")."""

@@ -26,8 +26,8 @@ from prunecli.config.options import (
 from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies, shipped_strategies
-from prunecli.errors import ConfigError
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
+from prunecli.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from prunecli.context.strategy import Chosen
@@ -224,7 +224,7 @@ def displayed(key: Key, value: Any) -> Any:
     """Return a value in a form that may be shown: without the secrets given to an MCP server."""
     if key[0] != "mcp" or not isinstance(value, str):
         return value
-    from prunecli.mcp.starting import masked, masked_url  # deferred: few configurations name servers
+    from prunecli.features.mcp.starting import masked, masked_url  # deferred: few configurations name servers
 
     if key[2] == "url":
         return masked_url(value)

@@ -12,8 +12,8 @@ from typing import Any
 
 from prunecli.config.declared import Key
 from prunecli.config.keys import parse
-from prunecli.errors import ConfigError
-from prunecli.regular import open_regular
+from prunecli.util.errors import ConfigError
+from prunecli.util.regular import open_regular
 
 MAX_BYTES = 1_000_000
 MAX_PARTS = 16

@@ -10,7 +10,7 @@ from prunecli.config.files import line_of, parse_toml
 from prunecli.config.keys import parse, shown
 from prunecli.config.project_config import refusal
 from prunecli.config.schema import Schema
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 
 Kind = Literal["user", "settings", "project", "environment", "flag", "session"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -12,11 +12,12 @@ from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from prunecli.bindings import problem as key_problem
-from prunecli.by_project import ALLOWED, Refused
-from prunecli.frozen import frozen
 from prunecli.model.requests import CacheTtl
-from prunecli.sanitize import without_password
+from prunecli.tools.registry import default
+from prunecli.util.bindings import problem as key_problem
+from prunecli.util.by_project import ALLOWED, Refused
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import without_password
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
@@ -138,10 +139,7 @@ class Tools:
         tuple[str, ...],
         "Enabled tools; phi-core's names (read_file, write_file, edit_file, search, list_files) work too.",
         ALLOWED,
-    ] = (
-        *("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall"),
-        *("task", "todo", "ask", "jobs", "web_fetch", "mcp"),
-    )
+    ] = field(default_factory=default)
     max_output_bytes: Annotated[
         Count, "Maximum bytes of one tool result.", Refused("it decides what a run costs")
     ] = 100_000
@@ -300,7 +298,7 @@ class Sandbox:
                 if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
                     raise ValueError(f"{name}: expected a path that starts with / or ~/, got {path!r}")
         if isinstance(self.network, tuple):
-            from prunecli.hosts import problem  # deferred: few configurations name hosts
+            from prunecli.util.hosts import problem  # deferred: few configurations name hosts
 
             if wrong := next(filter(None, map(problem, self.network)), ""):
                 raise ValueError(f"network: {wrong}")

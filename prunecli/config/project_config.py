@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prunecli.by_project import Allowed, ByProject
 from prunecli.config.declared import Key
+from prunecli.util.by_project import Allowed, ByProject
 
 PROJECT_FILE = Path(".prunecli", "config.toml")
 

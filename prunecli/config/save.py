@@ -15,10 +15,10 @@ from prunecli.config.files import parse_toml, read, reason
 from prunecli.config.keys import dotted
 from prunecli.config.layer import text_value
 from prunecli.config.schema import Schema
-from prunecli.errors import ConfigError
-from prunecli.file_systems import lock
-from prunecli.paths import Places
-from prunecli.private_file import make_private, write_private
+from prunecli.util.errors import ConfigError
+from prunecli.util.file_systems import lock
+from prunecli.util.paths import Places
+from prunecli.util.private_file import make_private, write_private
 
 
 def save(places: Places, config: Config, key: str, text: str) -> str:

@@ -6,14 +6,14 @@ Turns a table of a file into typed values by key and reports errors.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from prunecli.by_project import ByProject, Refused
 from prunecli.config.declared import Declared, Key, declared, from_hint, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted, nearest
 from prunecli.config.options import SECTIONS, Model, Pruning
 from prunecli.config.strategies import Strategies
 from prunecli.config.typed import MistypedError, expected, from_text, from_toml, got
-from prunecli.errors import ConfigError
 from prunecli.providers.registry import SHIPPED, Providers
+from prunecli.util.by_project import ByProject, Refused
+from prunecli.util.errors import ConfigError
 
 Fault = Callable[[Key, str, str], NoReturn]
 """(key, problem, hint): raises the ConfigError, which also names the source."""
@@ -134,9 +134,9 @@ class Schema(NamedTuple):
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
-            from prunecli.tools.registry import ALIASES, PAIRS, names
+            from prunecli.tools.registry import ALIASES, names, switches
 
-            tools = tuple(dict.fromkeys((*PAIRS, *names())))
+            tools = tuple(dict.fromkeys((*switches(), *names())))
             for name in value:
                 if name not in tools and name not in ALIASES:
                     fault(
@@ -147,7 +147,7 @@ class Schema(NamedTuple):
         if key[0] in ("mcp", "hooks"):
             self._check_extension(key, value, fault)
         if key[0] == "permissions" and key[1] != "mode":
-            from prunecli.agent.permissions.rules import parse_rule
+            from prunecli.safety.permissions.rules import parse_rule
 
             for rule in value:
                 try:
@@ -157,14 +157,14 @@ class Schema(NamedTuple):
 
     def _check_extension(self, key: Key, value: Any, fault: Fault) -> None:
         if key[0] == "mcp":
-            from prunecli.mcp.definition import name_problem, text_problem
+            from prunecli.features.mcp.definition import name_problem, text_problem
 
             if problem := name_problem(key[1]):
                 fault(key[:2], problem, "")
             if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
                 fault(key[:3], problem, "")
         if key[0] == "hooks":
-            from prunecli.extensions.hook_settings import parse
+            from prunecli.features.hooks.settings import parse
 
             for problem in parse({key[1]: list(value)}).problems:
                 fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")

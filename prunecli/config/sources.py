@@ -13,9 +13,9 @@ from prunecli.config.layer import Kind, Layer, file_layer, text_layer
 from prunecli.config.project_config import project_files
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
-from prunecli.errors import ConfigError
-from prunecli.paths import Places, absolute
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places, absolute
 
 VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_BASE_URL": "model.base_url",

@@ -15,8 +15,8 @@ from typing import NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
 
 import prunecli
-from prunecli.errors import ConfigError
-from prunecli.paths import PACKAGE, Places, names_in
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import PACKAGE, Places, names_in
 
 AUTO = "auto"
 """The default policy: always a valid name, with or without a file."""

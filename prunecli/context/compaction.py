@@ -20,10 +20,10 @@ from prunecli.context.exchange import Entry
 from prunecli.context.placing import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
-from prunecli.figures import counted
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text
+from prunecli.util.figures import counted
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.context.impact import Impact

@@ -14,11 +14,11 @@ from typing import NamedTuple, TypeAlias
 from prunecli.context.counted import EntryTokens, FactorOf, Item, Length, parts_of
 from prunecli.context.exchange import Entry
 from prunecli.context.tokens import NOTHING, Amount, Scale, TokenCounter, from_bytes, total
-from prunecli.figures import short
 from prunecli.model.codec import is_count
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 from prunecli.model.requests import Preamble
+from prunecli.util.figures import short
 
 
 class Clearing(NamedTuple):

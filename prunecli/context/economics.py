@@ -13,8 +13,8 @@ from prunecli.context.counted import Item
 from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
-from prunecli.figures import countdown
-from prunecli.frozen import frozen
+from prunecli.util.figures import countdown
+from prunecli.util.frozen import frozen
 
 Gate: TypeAlias = Literal["always", "cache_aware"]
 

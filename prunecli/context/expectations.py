@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, Literal, TypeAlias, get_args
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

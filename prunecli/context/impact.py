@@ -19,8 +19,6 @@ from prunecli.context.state import Context
 from prunecli.context.thoughts import Form, Place, form, left_out_by, thinks
 from prunecli.context.tokens import NOTHING, total
 from prunecli.context.unseen import ThinkingSum
-from prunecli.figures import money, short
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     CompactionApplied,
@@ -30,6 +28,8 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
+from prunecli.util.figures import money, short
+from prunecli.util.frozen import frozen
 
 _PLANNED = 1 << 60
 """A placeholder seq for the first unrecorded PrunApplied; later ones get the following numbers."""

@@ -11,11 +11,11 @@ from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.tokens import total
 from prunecli.context.view import View
-from prunecli.figures import counted, short
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
+from prunecli.util.figures import counted, short
+from prunecli.util.frozen import frozen
 
 
 @frozen

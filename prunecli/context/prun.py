@@ -11,9 +11,9 @@ from prunecli.context import render
 from prunecli.context.exchange import Exchange
 from prunecli.context.tokens import NOTHING, Amount, total
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
+from prunecli.util.frozen import frozen
 
 Order: TypeAlias = Literal["newest", "oldest"]
 MemoCopies: TypeAlias = Literal["once", "each"]

@@ -14,7 +14,6 @@ from prunecli.context.counting import Absent, clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.tokens import NOTHING, Amount
-from prunecli.frozen import frozen
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -35,6 +34,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import ToolUse, Usage, plain_text
 from prunecli.model.requests import TTL_MS
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.context.placing import Fold

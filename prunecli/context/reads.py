@@ -1,8 +1,8 @@
 """Finds the file that a call touched, and the lines that a read shows."""
 
 from prunecli.context.exchange import Entry
-from prunecli.frozen import frozen
 from prunecli.model.touches import named
+from prunecli.util.frozen import frozen
 
 DEFAULT_LINES = 2_000
 """The number of lines in a read without a limit."""

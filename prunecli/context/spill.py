@@ -24,13 +24,13 @@ from prunecli.context.pages import (
     tail_start,
 )
 from prunecli.context.tokens import TokenCounter, image_tokens
-from prunecli.frozen import frozen
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import ASK, JOBS
 from prunecli.model.shell import Doubt, parse
 from prunecli.model.todos import TOOL as TODO
 from prunecli.model.touches import Touches
+from prunecli.util.frozen import frozen
 
 _WINDOW = ("offset", "limit", "line", "start_line", "end_line", "lines", "range", "view_range", "pages")
 """Arguments with which a call selects a part of a file."""

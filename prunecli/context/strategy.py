@@ -13,11 +13,11 @@ from typing import Annotated, Any, Protocol, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.view import View
-from prunecli.errors import PrunecliError
-from prunecli.figures import budget
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
+from prunecli.util.errors import PrunecliError
+from prunecli.util.figures import budget
+from prunecli.util.frozen import frozen
 
 Size: TypeAlias = Annotated[int, (0, None)]
 """An option that is a count: tokens, characters, turns."""

@@ -26,11 +26,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry
-from prunecli.frozen import frozen
 from prunecli.model.claude import is_bound, may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import thinking_blocks
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.context.placing import Fold

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from prunecli.context.exchange import Entry
 from prunecli.context.thoughts import left_out_by
 from prunecli.context.tokens import total
-from prunecli.figures import short
-from prunecli.frozen import frozen
 from prunecli.model.claude import may_read
 from prunecli.model.events import (
     AssistantMessage,
@@ -24,6 +22,8 @@ from prunecli.model.events import (
     SettingChanged,
 )
 from prunecli.model.messages import Json, thinking_blocks
+from prunecli.util.figures import short
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.context.state import Context

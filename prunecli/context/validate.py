@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from prunecli.errors import InvalidRequest
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request, WireMessage
 from prunecli.model.searches import USE, is_result_type
+from prunecli.util.errors import InvalidRequest
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MAX_MARKS = 4

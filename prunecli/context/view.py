@@ -16,8 +16,8 @@ from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.tokens import Amount, total
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
+from prunecli.util.frozen import frozen
 
 NEVER = 1 << 62
 """A seq greater than that of every entry."""

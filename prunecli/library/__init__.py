@@ -16,15 +16,6 @@ Errors are `PrunecliError`s. README.md shows whole programs.
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.context.ledger import Ledger
-from prunecli.errors import (
-    ConfigError,
-    ProviderError,
-    PrunecliError,
-    SessionError,
-    SessionNotFound,
-    ToolError,
-    UsageError,
-)
 from prunecli.library.agent import Agent, Permissions, ask
 from prunecli.library.events import AgentEvent, Compacted, Figures, Finished, Message, Pruned, Restored
 from prunecli.library.pruner import Pruner, prune_messages
@@ -33,6 +24,15 @@ from prunecli.model.messages import Block, Image, Text, ToolUse, Usage
 from prunecli.model.signals import Notice, StreamDiscarded, TextDelta, ThinkingDelta, ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import Tool, ToolContext, ToolOutput, text_output
+from prunecli.util.errors import (
+    ConfigError,
+    ProviderError,
+    PrunecliError,
+    SessionError,
+    SessionNotFound,
+    ToolError,
+    UsageError,
+)
 
 __all__ = [
     "Agent",

@@ -12,10 +12,8 @@ from typing import Any, Self, TypeAlias
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.verdict import MODES, Mode
-from prunecli.errors import UsageError
-from prunecli.headless import NOTHING_TO_DO
-from prunecli.launch_options import Launch
+from prunecli.features.rewind.rewinding import take_back_cut
+from prunecli.front.headless.run import NOTHING_TO_DO
 from prunecli.library.events import AgentEvent, EventsOf, Finished, Pruned
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Json, plain_text
@@ -23,9 +21,11 @@ from prunecli.model.signals import Notice, SessionEvent
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import opening_notices
-from prunecli.runtime.rewinding import take_back_cut
+from prunecli.safety.permissions.verdict import MODES, Mode
 from prunecli.tools.inputs import definition
 from prunecli.tools.tool import Tool
+from prunecli.util.errors import UsageError
+from prunecli.util.launch_options import Launch
 
 LOGGER = logging.getLogger("prunecli")
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.frozen import frozen
-from prunecli.inspector.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, withheld_by
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -29,6 +28,7 @@ from prunecli.model.signals import (
     ToolProgress,
 )
 from prunecli.runtime.notices import notice_of
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime

@@ -18,11 +18,11 @@ from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, 
 from prunecli.model.messages import Json, Usage, tool_uses
 from prunecli.model.requests import TTL_MS, CacheTtl
 from prunecli.model.touches import Touches, named
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
 from prunecli.session.importers.tool_names import ours
+from prunecli.util.paths import PACKAGE
 
 
 class Pruner:

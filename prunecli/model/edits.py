@@ -6,7 +6,7 @@ anything.
 
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 EditKind: TypeAlias = Literal["drop", "memo", "clear", "trim", "strip", "repair"]
 _WITH_TEXT = frozenset({"memo", "clear", "trim", "repair"})

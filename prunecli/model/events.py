@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Block, Json, Text, Usage
 from prunecli.model.touches import Touches
+from prunecli.util.frozen import frozen
 
 Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "import", "attachment"]
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]

@@ -6,7 +6,7 @@ Frozen values in the shape of Anthropic's Messages API. Text is kept byte for by
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 Json: TypeAlias = Any
 """A JSON value, as json.loads returns it."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Json, Usage
+from prunecli.util.frozen import frozen
 
 Role: TypeAlias = Literal["user", "assistant"]
 CacheTtl: TypeAlias = Literal["5m", "1h"]

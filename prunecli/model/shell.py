@@ -10,7 +10,7 @@ import re
 import shlex
 from dataclasses import field
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 MAX_LINE = 8192
 """Maximum characters of a line; a longer line raises `Doubt`."""

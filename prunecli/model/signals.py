@@ -7,8 +7,8 @@ finds every place where a new kind is missing.
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.model.events import Record
+from prunecli.util.frozen import frozen
 
 
 @frozen

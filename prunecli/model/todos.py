@@ -7,9 +7,9 @@ never fails; parts that are not items are left out.
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json
-from prunecli.sanitize import one_line, shortened
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import one_line, shortened
 
 TOOL = "todo"
 MOST = 100

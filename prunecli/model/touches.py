@@ -7,8 +7,8 @@ that knows tools by name.
 
 from collections.abc import Mapping
 
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json
+from prunecli.util.frozen import frozen
 
 
 @frozen

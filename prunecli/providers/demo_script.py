@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.notes import ATTACHED, NOTICE, is_note
 from prunecli.model.requests import Request, WireMessage
+from prunecli.util.frozen import frozen
 
 WHO = "I am prunecli's demo model: a script, not a language model."
 REAL_MODEL = "To use a real model, run `prunecli login` or set `ANTHROPIC_API_KEY`."

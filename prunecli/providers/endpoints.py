@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.providers.registry import Keys
+from prunecli.util.frozen import frozen
 
 Answer: TypeAlias = Literal["yes", "no", "ignored", "model", "?"]
 """`ignored`: accepted without effect; `model`: depends on the model; `?`: not documented and not checked here."""

@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from prunecli.errors import (
+from prunecli.model.messages import Json
+from prunecli.providers.network import DIRECT, Route
+from prunecli.providers.optional_fields import refused_fields
+from prunecli.util.errors import (
     BadRequest,
     ConnectionLost,
     ContextOverflow,
@@ -26,11 +29,8 @@ from prunecli.errors import (
     SummaryRejected,
     Unauthorized,
 )
-from prunecli.frozen import frozen
-from prunecli.model.messages import Json
-from prunecli.providers.network import DIRECT, Route
-from prunecli.providers.optional_fields import refused_fields
-from prunecli.sanitize import shortened, without_password
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import shortened, without_password
 
 MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""

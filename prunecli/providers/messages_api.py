@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from uuid import uuid4
 
-from prunecli.errors import BadRequest, ConnectionLost, ProviderError
 from prunecli.model.codec import foreign_object, is_count
 from prunecli.model.messages import Json
 from prunecli.model.requests import Request
@@ -29,6 +28,7 @@ from prunecli.providers.registry import Transport
 from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.stream import Assembly
 from prunecli.providers.wire import Endpoint, Wire, connected
+from prunecli.util.errors import BadRequest, ConnectionLost, ProviderError
 
 if TYPE_CHECKING:
     import httpx2

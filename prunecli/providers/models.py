@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 from prunecli.context.expectations import Expectations
-from prunecli.errors import ConfigError
-from prunecli.frozen import frozen
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
-from prunecli.paths import Places
+from prunecli.util.errors import ConfigError
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import Places
 
 ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
 """Short names for the newest model of each family, and the demo."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from prunecli.errors import UsageError
+from prunecli.util.errors import UsageError
 
 SCHEMES = ("http", "https", "socks5", "socks5h")
 """The supported schemes of proxies."""

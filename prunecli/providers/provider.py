@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from itertools import groupby
 from typing import Protocol, TypeAlias, TypeVar
 
-from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Usage
 from prunecli.model.requests import Request
 from prunecli.model.signals import TextDelta, ThinkingDelta, ToolCallDelta
 from prunecli.providers.models import Offer
+from prunecli.util.frozen import frozen
 
 __all__ = ["Provider", "Response", "StreamEvent", "TextDelta", "ThinkingDelta", "ToolCallDelta", "joined"]
 

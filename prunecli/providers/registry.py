@@ -10,10 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
-from prunecli.errors import PrunecliError, Unauthorized
-from prunecli.frozen import frozen
-from prunecli.paths import PACKAGE, names_in
 from prunecli.providers.models import Offer
+from prunecli.util.errors import PrunecliError, Unauthorized
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import PACKAGE, names_in
 
 if TYPE_CHECKING:
     from prunecli.providers.provider import Provider

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from prunecli.errors import ProviderError
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json
 from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.sse import EventDecoder, ServerEvent
+from prunecli.util.errors import ProviderError
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx2

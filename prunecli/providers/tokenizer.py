@@ -21,7 +21,7 @@ from unicodedata import category
 from zlib import crc32
 
 from prunecli.context.tokens import Chars4, TokenCounter
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 
 if TYPE_CHECKING:
     import tiktoken

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from prunecli import __version__
-from prunecli.errors import ConfigError, Unauthorized
-from prunecli.frozen import frozen
 from prunecli.providers.network import Route
 from prunecli.providers.registry import Transport
-from prunecli.sanitize import shortened, without_password
+from prunecli.util.errors import ConfigError, Unauthorized
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import shortened, without_password
 
 if TYPE_CHECKING:
     import ssl

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.errors import UsageError
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import newest_notice, notice
 from prunecli.model.requests import PREAMBLE, system_texts
 from prunecli.runtime.setup import ADDED, Setup
-from prunecli.sanitize import one_line
 from prunecli.session.session import Session
+from prunecli.util.errors import UsageError
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.runtime.host import Host

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from prunecli.errors import PrunecliError, UsageError
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice
 from prunecli.runtime.launch_flags import file_text
+from prunecli.util.errors import PrunecliError, UsageError
 
 FLAG = "--json-schema"
 _INSTALL = "pip install 'prunecli[schema]'"

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from prunecli.errors import PrunecliError
-from prunecli.sanitize import one_line
+from prunecli.util.errors import PrunecliError
+from prunecli.util.sanitize import one_line
 
 
 class Background:

@@ -10,12 +10,12 @@ from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
 
 if TYPE_CHECKING:
-    from prunecli.inspector.spending import Paid, Pruning
+    from prunecli.context.spending import Paid, Pruning
 
 
 def payments(session: Session, choices: Choices) -> "list[Paid]":
     """Return all responses with usage, oldest first."""
-    from prunecli.inspector.spending import payments_of  # deferred, since startup does not need it
+    from prunecli.context.spending import payments_of  # deferred, since startup does not need it
 
     return payments_of(session.records, session.context, choices.known_price)
 
@@ -44,7 +44,7 @@ class Balance:
         return self._known[2]
 
     def _of(self, session: Session) -> "Pruning":
-        from prunecli.inspector.spending import balance
+        from prunecli.context.spending import balance
 
         choices = self._choices()
         return balance(session.records, session.context, choices.known_price)

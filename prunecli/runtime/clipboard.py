@@ -16,12 +16,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from prunecli.errors import PrunecliError
-from prunecli.private_file import make_private
-from prunecli.programs import find_outside
 from prunecli.tools.files.image import header_of
 from prunecli.tools.files.media import MAX_SOURCE
 from prunecli.tools.processes.environment import child_environment
+from prunecli.util.errors import PrunecliError
+from prunecli.util.private_file import make_private
+from prunecli.util.programs import find_outside
 
 SECONDS = 5.0
 KEPT_SECONDS = 30 * 24 * 3600

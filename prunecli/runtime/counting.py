@@ -10,7 +10,6 @@ from prunecli.context.exchange import Entry
 from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter, result_tokens
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, ToolResult
 from prunecli.model.messages import Text, ToolUse
@@ -21,6 +20,7 @@ from prunecli.runtime.choices import Choices
 from prunecli.runtime.preamble import known_tools
 from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
+from prunecli.util.frozen import frozen
 
 LARGE_CHARS = 50_000
 """Maximum characters counted between two key presses: 3 to 13 ms of work."""

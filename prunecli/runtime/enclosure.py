@@ -4,16 +4,16 @@ import threading
 from typing import TYPE_CHECKING
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.rules import parse_rule
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.config.effective import Config
-from prunecli.errors import UsageError
 from prunecli.runtime.setup import Setup
+from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.rules import parse_rule
+from prunecli.safety.permissions.verdict import Rules
 from prunecli.tools.processes.confinement import Confine, bare
+from prunecli.util.errors import UsageError
 
 if TYPE_CHECKING:
-    from prunecli.sandbox.walls import Chosen, Walls
+    from prunecli.safety.sandbox.walls import Chosen, Walls
 
 INSTALL = "install bubblewrap (apt install bubblewrap)"
 NO_SANDBOX_HINT = "install bubblewrap, or use --sandbox auto, which asks before commands that may cause harm"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from prunecli.config.typed import got
 from prunecli.context.exchange import Entry
 from prunecli.context.impact import Impact, impact
-from prunecli.errors import UsageError
-from prunecli.inspector.manual_edits import Plan, at_the_end, in_place
+from prunecli.context.manual_edits import Plan, at_the_end, in_place
 from prunecli.model.events import Event, UserMessage
 from prunecli.runtime.runtime import Runtime
+from prunecli.util.errors import UsageError
 
 NUMBERS = "/context lists the entries with their numbers"
 _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")

@@ -15,14 +15,14 @@ from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
+from prunecli.features.jobs.jobs import Jobs
+from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.model.events import Event
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.enclosure import Enclosure
-from prunecli.runtime.file_snapshots import FileSaver
-from prunecli.runtime.jobs import Jobs
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.session_model import Connections
 from prunecli.runtime.setup import Setup
@@ -31,7 +31,7 @@ from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 if TYPE_CHECKING:
-    from prunecli.tools.ask import AskUser, Inquiry, Reply
+    from prunecli.features.todo_and_ask.ask_tool import AskUser, Inquiry, Reply
 
 ASKS = "prunecli has a question for you"
 Waits: TypeAlias = Callable[[str, str, str], None]

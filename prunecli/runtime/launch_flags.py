@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from prunecli.agent.trust import TrustStore
-from prunecli.errors import UsageError
-from prunecli.launch_options import Launch
 from prunecli.model.requests import system_texts
 from prunecli.runtime.added_folders import real_folder
 from prunecli.runtime.preamble import recorded
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Setup
+from prunecli.safety.trust import TrustStore
 from prunecli.session.session import Session
 from prunecli.session.store import Store
+from prunecli.util.errors import UsageError
+from prunecli.util.launch_options import Launch
 
 NO_EFFECT = "--append-system-prompt has no effect here: a resumed session keeps its system prompt."
 _MOST_BYTES = 1_000_000

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from typing import Any, NamedTuple
 
-from prunecli.frozen import frozen
 from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.model_list import page_of
 from prunecli.runtime.offered_models import Rows
+from prunecli.util.frozen import frozen
 
 HOST = "127.0.0.1"
 PORTS_VARIABLE = "PRUNECLI_LOCAL_PORTS"

@@ -8,34 +8,34 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.command_env import unattended_environment
 from prunecli.agent.decide import Limits
 from prunecli.agent.instructions import Instructions
-from prunecli.agent.permissions.verdict import Rules
-from prunecli.agent.project_settings import down_to, refused_links
-from prunecli.agent.trust import TrustStore
 from prunecli.config.credentials import keys_of, misses_key, provider_for
 from prunecli.config.effective import Config
 from prunecli.config.references import import_own
 from prunecli.config.sources import load
-from prunecli.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
-from prunecli.launch_options import PICKER, Launch
-from prunecli.paths import Places
+from prunecli.features.mcp.servers import PROJECT_FILE
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
 from prunecli.runtime import launch_flags
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.mcp_servers import PROJECT_FILE
 from prunecli.runtime.pruning_log import log_prunes
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
-from prunecli.sanitize import visible
+from prunecli.safety.command_env import unattended_environment
+from prunecli.safety.permissions.verdict import Rules
+from prunecli.safety.project_settings import down_to, refused_links
+from prunecli.safety.trust import TrustStore
 from prunecli.session.importers.known_agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
+from prunecli.util.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
+from prunecli.util.launch_options import PICKER, Launch
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
-    from prunecli.sandbox.walls import Walls
+    from prunecli.safety.sandbox.walls import Walls
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """The first line shown to a new user; it fits 80 columns."""
@@ -183,7 +183,7 @@ def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
     folders = down_to(setup.cwd) if setup.trusted else ()
     if not runtime.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
         return
-    from prunecli.runtime.mcp_definitions import McpDefinitions  # deferred: few directories have servers
+    from prunecli.features.mcp.approved import McpDefinitions  # deferred: few directories have servers
 
     found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=setup.trusted)
     runtime.notices += found.problems

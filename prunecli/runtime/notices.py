@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.inspector.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, withheld_by
 from prunecli.model.codec import well_formed
 from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
 from prunecli.model.notes import change_in_words

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from prunecli.errors import PrunecliError
 from prunecli.model.events import Record, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.providers.model_list import usable_price
@@ -16,6 +15,7 @@ from prunecli.providers.provider import Provider
 from prunecli.runtime.refusals import LASTS_MS, bare, recall, remember
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
+from prunecli.util.errors import PrunecliError
 
 FRESH_MS = 10 * 60 * 1000
 """Milliseconds after which a list is requested again."""

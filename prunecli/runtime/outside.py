@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prunecli.errors import PrunecliError
-from prunecli.regular import open_regular
 from prunecli.tools.processes.environment import child_environment
+from prunecli.util.errors import PrunecliError
+from prunecli.util.regular import open_regular
 
 MOST_READ = 2_000_000
 _HEAD_BYTES = 4_096

@@ -14,9 +14,9 @@ from pathlib import Path
 from prunecli.model.events import PrunApplied, PrunReverted, Record, RunEnded
 from prunecli.model.messages import Json
 from prunecli.model.signals import SessionEvent
-from prunecli.private_file import make_private
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.session import Session
+from prunecli.util.private_file import make_private
 
 MOST_BYTES = 1_000_000
 

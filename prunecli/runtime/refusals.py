@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
-from prunecli.private_file import make_private, write_private
 from prunecli.session.completing import Clock
+from prunecli.util.private_file import make_private, write_private
 
 LASTS_MS = 30 * 24 * 3600 * 1000
 """Milliseconds after which an entry expires, because gateways are updated."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.errors import ToolError
 from prunecli.model.codec import well_formed
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, ToolStarted
 from prunecli.model.touches import named
@@ -19,6 +18,7 @@ from prunecli.session.loading import tail
 from prunecli.session.session import Session, Step, Steps
 from prunecli.session.store import Store, new_id, random_bytes
 from prunecli.tools.files.atomic_write import clear_leftovers
+from prunecli.util.errors import ToolError
 
 if TYPE_CHECKING:
     from prunecli.runtime.runtime import Runtime

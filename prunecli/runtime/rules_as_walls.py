@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from prunecli.agent.permissions import path_patterns
-from prunecli.agent.permissions.git_config import config_doubt, holds_credentials
-from prunecli.agent.permissions.places import is_kept_inside, resolve
-from prunecli.agent.permissions.rules import Rule, parse_rule
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.config.effective import Config
-from prunecli.paths import Places, absolute
-from prunecli.sandbox.canary import choose
-from prunecli.sandbox.layout import Ground, real
-from prunecli.sandbox.scan import MAX_DEPTH, SecretScan
-from prunecli.sandbox.walls import Limits, Walls
+from prunecli.safety.permissions import path_patterns
+from prunecli.safety.permissions.git_config import config_doubt, holds_credentials
+from prunecli.safety.permissions.places import is_kept_inside, resolve
+from prunecli.safety.permissions.rules import Rule, parse_rule
+from prunecli.safety.permissions.verdict import Rules
+from prunecli.safety.sandbox.canary import choose
+from prunecli.safety.sandbox.layout import Ground, real
+from prunecli.safety.sandbox.scan import MAX_DEPTH, SecretScan
+from prunecli.safety.sandbox.walls import Limits, Walls
 from prunecli.tools.files.secret_paths import looks_secret
+from prunecli.util.paths import Places, absolute
 
 
 def make_walls(

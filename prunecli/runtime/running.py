@@ -16,10 +16,10 @@ from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
 
 if TYPE_CHECKING:
-    from prunecli.agent.attaching import Attachment
+    from prunecli.features.attachments.attaching import Attachment
 
 
-JUDGE = "prunecli.agent.permissions.judge"
+JUDGE = "prunecli.safety.permissions.judge"
 """Takes 25 ms to import."""
 _SENT = 0.02
 """Seconds after which the first request of a run is on its way, so that other work delays nothing."""
@@ -88,6 +88,9 @@ async def mentioned(
     `strict`."""
     if run.executor.who or not (given or "@" in words):
         return ()
-    from prunecli.agent.attaching import attach, pictured  # deferred, since most prompts attach nothing
+    from prunecli.features.attachments.attaching import (  # deferred, since most prompts attach nothing
+        attach,
+        pictured,
+    )
 
     return [*await pictured(run.executor, given), *await attach(run.executor, words, strict=strict)]

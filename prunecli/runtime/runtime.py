@@ -16,11 +16,15 @@ from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.oversized import checked
 from prunecli.agent.policy import Policy
-from prunecli.agent.project_rules import ProjectRules
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.economics import last_use
 from prunecli.context.state import Context
+from prunecli.features.hooks.hooking import Hooking
+from prunecli.features.jobs.jobs import Jobs
+from prunecli.features.mcp.servers import RemoteServers
+from prunecli.features.rewind.file_snapshots import FileSaver
+from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.model.events import (
     Event,
     Origin,
@@ -40,13 +44,8 @@ from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import chosen_in, interrupted, refold
 from prunecli.runtime.enclosure import Enclosure
-from prunecli.runtime.extensions import Extensions
-from prunecli.runtime.file_snapshots import FileSaver
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.hooking import Hooking
 from prunecli.runtime.host import Inquiries
-from prunecli.runtime.jobs import Jobs
-from prunecli.runtime.mcp_servers import RemoteServers
 from prunecli.runtime.offered_models import OfferedModels, record_prices
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
@@ -54,13 +53,14 @@ from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import mentioned, run_of
 from prunecli.runtime.session_model import Connections, SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
+from prunecli.safety.project_rules import ProjectRules
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 if TYPE_CHECKING:
-    from prunecli.runtime.subagents import Child, Subagents
+    from prunecli.features.subagents.subagents import Child, Subagents
 
 
 class Runtime:
@@ -315,7 +315,7 @@ class Runtime:
     @cached_property
     def subagents(self) -> "Subagents":
         """The tasks of this runtime, imported with the first prompt."""
-        from prunecli.runtime.subagents import Subagents
+        from prunecli.features.subagents.subagents import Subagents
 
         return Subagents(self, self.on_task)
 

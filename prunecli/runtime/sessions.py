@@ -4,16 +4,16 @@ from datetime import datetime
 from functools import reduce
 from typing import Any
 
-from prunecli.figures import money, short
-from prunecli.frozen import frozen
 from prunecli.model.messages import Usage
-from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost
 from prunecli.runtime.offered_models import listed_prices, with_prices
-from prunecli.sanitize import one_line
 from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
+from prunecli.util.figures import money, short
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import one_line
 
 
 @frozen

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.verdict import Mode, Rules
 from prunecli.agent.policy import Waiting
-from prunecli.agent.project_rules import ProjectRules
-from prunecli.agent.trust import TrustStore
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
-from prunecli.errors import ConfigError
-from prunecli.frozen import frozen
-from prunecli.paths import Places
+from prunecli.safety.permissions.verdict import Mode, Rules
+from prunecli.safety.project_rules import ProjectRules
+from prunecli.safety.trust import TrustStore
 from prunecli.session.completing import Clock, system_clock
+from prunecli.util.errors import ConfigError
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
-    from prunecli.sandbox.walls import Walls
+    from prunecli.safety.sandbox.walls import Walls
 
 ADDED = "workspace.added"
 """The setting that lists the added folders of a session."""

@@ -5,23 +5,23 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.command_env import ReadingEnvironment
 from prunecli.config.effective import Config
 from prunecli.context.state import Context
-from prunecli.errors import ConfigError, ToolError
 from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
 from prunecli.runtime.choices import Choices
+from prunecli.safety.command_env import ReadingEnvironment
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.inputs import parse
-from prunecli.tools.registry import PAIRS, load
+from prunecli.tools.registry import canonical, load, switches
 from prunecli.tools.tool import Pages, Servers, Tool, ToolContext, ToolLimits, touches_of
+from prunecli.util.errors import ConfigError, ToolError
 
 if TYPE_CHECKING:
+    from prunecli.features.subagents.subagents import Subagents
     from prunecli.runtime.host import Host
-    from prunecli.runtime.subagents import Subagents
     from prunecli.tools.web.access import Web
 
 
@@ -42,9 +42,9 @@ def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Too
     """Load tools by name, in the order given. `sandboxed`: bash can ask to run outside. With the tool `jobs`, its
     commands can move to the background. Raises ConfigError for an unknown name."""
     tools: dict[str, Tool] = {}
-    names = tuple(enabled)
+    names, known = tuple(enabled), switches()
     for name in names:
-        for one in PAIRS.get(name, (name,)):
+        for one in known.get(canonical(name), (name,)):
             try:
                 tool = load(one)
             except ToolError as error:

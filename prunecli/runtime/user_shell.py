@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.runtime import Runtime
@@ -13,6 +12,7 @@ from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
 from prunecli.tools.processes.confinement import bare
 from prunecli.tools.tool import bounded_output
+from prunecli.util.errors import ToolError
 
 
 def is_busy(runtime: Runtime) -> bool:

@@ -14,12 +14,12 @@ from prunecli.context.counting import clearing_of
 from prunecli.context.placing import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
-from prunecli.figures import money, share, short
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
 from prunecli.model.messages import Usage
 from prunecli.model.requests import TTL_MS
 from prunecli.session.verify import EarlierRequests
+from prunecli.util.figures import money, share, short
+from prunecli.util.frozen import frozen
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """(model, usage) -> USD, None for a model without a known price."""

@@ -11,13 +11,13 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from prunecli.errors import StorageFailed
-from prunecli.file_systems import sync_file
 from prunecli.model.events import WITH_CONTENT, Event
 from prunecli.model.messages import PDF, Blob, Block, Document, Image, Text
-from prunecli.private_file import make_private, write_private
-from prunecli.regular import read_regular
 from prunecli.session.writer import WAY_OUT, sync_folder
+from prunecli.util.errors import StorageFailed
+from prunecli.util.file_systems import sync_file
+from prunecli.util.private_file import make_private, write_private
+from prunecli.util.regular import read_regular
 
 INLINE_BYTES = 65_536
 """Texts up to this size stay in the record."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from prunecli.figures import short
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -24,6 +23,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Blob, Block, Json, Usage, plain_text
 from prunecli.model.notes import without_notes
 from prunecli.model.record_codec import decode_record
+from prunecli.util.figures import short
 
 PROMPT_CHARS = 300
 LONG_PROMPT = 100_000

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.frozen import frozen
-from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.lines import record_lines
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 if TYPE_CHECKING:
     import sqlite3

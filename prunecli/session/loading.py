@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, Record, Rewound, UserMessage
-from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded, take_line
+from prunecli.util.regular import open_regular
 
 LONG_BYTES = 512 * 1024
 """A file up to this size is read at once, which takes about 30 ms."""

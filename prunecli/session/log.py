@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prunecli.context import render
-from prunecli.errors import SessionCorrupt
-from prunecli.frozen import frozen
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -28,9 +26,11 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
-from prunecli.regular import open_regular, read_regular
 from prunecli.session.digest import begins_record
 from prunecli.session.lines import all_lines
+from prunecli.util.errors import SessionCorrupt
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular, read_regular
 
 LOST_WORDS = UserMessage((Text(render.LOST),), "import")
 """Replaces a user message that was lost or may have been lost."""

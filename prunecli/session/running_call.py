@@ -19,8 +19,8 @@ from prunecli.model.codec import strict_loads, well_formed
 from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import TASK
-from prunecli.private_file import write_private
-from prunecli.regular import open_regular
+from prunecli.util.private_file import write_private
+from prunecli.util.regular import open_regular
 
 SUFFIX = ".running"
 USER_COMMAND = "!"

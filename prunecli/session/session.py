@@ -11,8 +11,6 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from prunecli.context import render
 from prunecli.context.state import Context
-from prunecli.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
-from prunecli.frozen import frozen
 from prunecli.model.codec import block_to_json, well_formed
 from prunecli.model.events import (
     LOG_VERSION,
@@ -23,7 +21,6 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
-from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.lines import all_lines, next_lines
@@ -31,6 +28,9 @@ from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_li
 from prunecli.session.running_call import RunningOutput, Shorten, whole
 from prunecli.session.store import UNFINISHED, Store, free_path, is_id, new_id, random_bytes
 from prunecli.session.writer import LogLost, LogWriter
+from prunecli.util.errors import SessionNotFound, SessionReadOnly, SessionTooNew, StorageFailed
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 Reader: TypeAlias = Callable[[SessionEvent], None]
 """A function that is called with each record once it is in the file, and with each transient signal."""

@@ -4,13 +4,13 @@ import os
 from glob import escape
 from pathlib import Path
 
-from prunecli.errors import SessionNotFound, StorageFailed
 from prunecli.model.events import Record, SettingChanged
-from prunecli.private_file import make_private
 from prunecli.session.completing import Clock, next_timestamp
 from prunecli.session.loading import last_record
 from prunecli.session.running_call import SUFFIX
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionNotFound, StorageFailed
+from prunecli.util.private_file import make_private
 
 
 def rename(path: Path, name: str, clock: Clock) -> None:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, plain_text
-from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.digest import whole_record
 from prunecli.session.lines import next_lines, record_lines
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 STEP_BYTES = 1 << 18
 AROUND = 60

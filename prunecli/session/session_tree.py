@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from prunecli.frozen import frozen
 from prunecli.session.store import Listed
+from prunecli.util.frozen import frozen
 
 
 @frozen

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from itertools import chain, count, islice
 from pathlib import Path
 
-from prunecli.errors import SessionNotFound
-from prunecli.frozen import frozen
-from prunecli.paths import slug
-from prunecli.regular import open_regular
 from prunecli.session.digest import Digest, begins_record, is_task, whole_record
 from prunecli.session.index import File, Index
 from prunecli.session.lines import record_lines
+from prunecli.util.errors import SessionNotFound
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import slug
+from prunecli.util.regular import open_regular
 
 INDEX_NAME = "index.sqlite"
 UNFINISHED = ".part"

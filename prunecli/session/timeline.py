@@ -7,9 +7,9 @@ agent's changes are the differences between a snapshot `before` and its `after`;
 from collections.abc import Iterator, Sequence
 
 from prunecli.context.lineage import branch
-from prunecli.frozen import frozen
 from prunecli.model.events import FilesSaved, Record, UserMessage
 from prunecli.model.notes import opens_turn, typed
+from prunecli.util.frozen import frozen
 
 
 @frozen

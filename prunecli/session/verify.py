@@ -7,10 +7,10 @@ from pathlib import Path
 from prunecli.context.render import is_lost
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.frozen import frozen
 from prunecli.model.events import Record, RequestSent, ToolResult, UserMessage
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import Loaded
+from prunecli.util.frozen import frozen
 
 
 @frozen

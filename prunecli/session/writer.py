@@ -17,11 +17,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from prunecli.errors import SessionError, SessionLocked, StorageFailed
-from prunecli.file_systems import Flock, lock, sync_file
 from prunecli.model.events import Record
 from prunecli.model.record_codec import encode_record
-from prunecli.private_file import make_private
+from prunecli.util.errors import SessionError, SessionLocked, StorageFailed
+from prunecli.util.file_systems import Flock, lock, sync_file
+from prunecli.util.private_file import make_private
 
 _LOOK = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

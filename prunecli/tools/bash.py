@@ -9,9 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.figures import counted
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -21,6 +18,9 @@ from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import Moving
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.figures import counted
+from prunecli.util.frozen import frozen
 
 MAX_TIMEOUT = 3600.0
 GRACE = 1.0

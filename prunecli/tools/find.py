@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -18,6 +16,8 @@ from prunecli.tools.searching.scope import folders_of, scope_of
 from prunecli.tools.searching.search import MAX_SECONDS, Over, glob_of, ignored_in
 from prunecli.tools.searching.walk import FOLDER, walk
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 MAX_PATHS = 1000
 _NOTES_BYTES = 200

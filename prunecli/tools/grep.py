@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Annotated, ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -25,6 +23,8 @@ from prunecli.tools.searching.search import (
 )
 from prunecli.tools.searching.secrets import Secrets, secrets_in
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 MAX_CONTEXT = 20
 _NOTES_BYTES = 300

@@ -16,9 +16,9 @@ from typing import (
     get_type_hints,
 )
 
-from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.tools.tool import Tool
+from prunecli.util.errors import ToolError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

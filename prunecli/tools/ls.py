@@ -5,8 +5,6 @@ import threading
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -16,6 +14,8 @@ from prunecli.tools.searching.gitignore import GIT, is_ignored, levels_at
 from prunecli.tools.searching.names import ignored_note, names_in
 from prunecli.tools.searching.scope import scope_of
 from prunecli.tools.tool import ToolContext, ToolOutput, bounded, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 MAX_NAMES = 500
 _NOTES_BYTES = 300

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.context.prun import PrunPlan
-from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output
+from prunecli.util.errors import ToolError
 
 
 class Prun:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from prunecli.context.prun import MAX_MEMO_CHARS
-from prunecli.errors import ToolError
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.prun import planned
 from prunecli.tools.tool import ToolContext, ToolOutput
+from prunecli.util.errors import ToolError
 
 
 class PrunWithMemo:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, plain_text
 from prunecli.model.touches import Touches
@@ -22,6 +20,8 @@ from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, pag
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.names import names_in
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 DEFAULT_LINES = 2000
 MAX_UTF_16 = 16 * 1024 * 1024

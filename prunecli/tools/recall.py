@@ -10,12 +10,12 @@ from typing import Annotated, ClassVar
 
 from prunecli.context.again import readable
 from prunecli.context.pages import Count, Lines, head_end, nearest_end
-from prunecli.errors import ToolError
-from prunecli.figures import counted
-from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Text
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import Pages, ToolContext, ToolOutput, in_one_line
+from prunecli.util.errors import ToolError
+from prunecli.util.figures import counted
+from prunecli.util.frozen import frozen
 
 _NOTE_BYTES = 200
 

@@ -1,4 +1,4 @@
-"""Finds the tools. Each tool has a module of the same name in this package, beside `tool` and this module.
+"""Finds the tools. A core tool is a module of the same name in this package; features and plugins bring the others.
 
 Listing needs no import; a tool's module is imported on first use.
 """
@@ -7,10 +7,15 @@ import importlib
 from collections.abc import Container, Iterable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prunecli.errors import ToolError
-from prunecli.paths import names_in
-from prunecli.tools.tool import Tool
+from prunecli.plugins.app import Installed
+from prunecli.plugins.features import features
+from prunecli.util.errors import ToolError
+from prunecli.util.paths import names_in
+
+if TYPE_CHECKING:
+    from prunecli.tools.tool import Tool
 
 ALIASES = {
     "read_file": "read",
@@ -21,8 +26,8 @@ ALIASES = {
 }
 """phi-core's names, which `[tools] enabled` also accepts."""
 
-PAIRS = {"prun": ("prun", "prun_with_memo"), "mcp": ("mcp_search", "mcp_call")}
-"""Names in `[tools] enabled` that enable two tools."""
+CORE = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
+"""The core tools in the order of a request; `prun` stands for two."""
 
 _NOT_TOOLS = ("inputs", "registry", "tool")
 
@@ -31,32 +36,58 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def names() -> tuple[str, ...]:
+def default() -> tuple[str, ...]:
+    """Return the names that `[tools] enabled` has by default."""
+    brought = features().of("tool").values()
+    return tuple(dict.fromkeys((*CORE, *(one.facts["switch"] for one in brought if one.facts["enabled"]))))
+
+
+def switches(installed: Installed | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the names for `[tools] enabled`, each with the tools that it enables."""
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in _own() if name != "prun_with_memo"}
+    found["prun"] = ("prun", "prun_with_memo")
+    for name, one in (installed or features()).of("tool").items():
+        switch = one.facts["switch"]
+        found[switch] = (*found.get(switch, ()), name)
+    return found
+
+
+def _own() -> tuple[str, ...]:
     return tuple(name for name in names_in(Path(__file__).parent, ".py") if name not in _NOT_TOOLS)
+
+
+def names(installed: Installed | None = None) -> tuple[str, ...]:
+    """Return the names of all tools, those of features and plugins last."""
+    return (*_own(), *(installed or features()).of("tool"))
 
 
 def not_enabled(wanted: Iterable[str], enabled: Container[str]) -> list[str]:
     """Return the existing tools and pairs among these names that are not enabled."""
-    parts = {one: PAIRS.get(one, (one,)) for one in wanted if one in PAIRS or one in names()}
-    return [one for one, each in parts.items() if not any(part in enabled for part in each)]
+    known = {**{name: (name,) for name in names()}, **switches()}
+    return [one for one in wanted if one in known and not any(part in enabled for part in known[one])]
 
 
-def load(name: str) -> Tool:
+def load(name: str, installed: Installed | None = None) -> "Tool":
     """Load a tool by name or alias. Raises a ToolError that suggests the nearest name."""
-    return _load(canonical(name))
+    return _load(canonical(name), installed or features())
 
 
 @cache
-def _load(wanted: str) -> Tool:
-    if wanted not in names():
+def _load(wanted: str, installed: Installed) -> "Tool":
+    if brought := installed.of("tool").get(wanted):
+        made = brought.load()
+        tool: Tool = made() if isinstance(made, type) else made
+        return tool
+    if wanted not in _own():
         from difflib import get_close_matches
 
-        near = get_close_matches(wanted, names(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names())}."
+        known = names(installed)
+        near = get_close_matches(wanted, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
         raise ToolError(f"There is no tool {wanted!r}; {hint}")
     module = importlib.import_module(f"prunecli.tools.{wanted}")
     for value in vars(module).values():
         if isinstance(value, type) and getattr(value, "name", None) == wanted:
-            tool: Tool = value()
-            return tool
+            own: Tool = value()
+            return own
     raise ImportError(f"{module.__name__} defines no tool class named {wanted!r}")

@@ -17,13 +17,13 @@ from typing import (
 )
 
 from prunecli.context.prun import PrunPlan
-from prunecli.frozen import frozen
 from prunecli.model.messages import Block, Json, Media, Text
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.confinement import Confine, bare
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
-    from prunecli.tools.ask import AskUser
+    from prunecli.features.todo_and_ask.ask_tool import AskUser
     from prunecli.tools.processes.moving import JobControl
     from prunecli.tools.web.access import Web
 

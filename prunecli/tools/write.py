@@ -5,8 +5,6 @@ import threading
 from collections.abc import Mapping
 from typing import ClassVar
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -25,6 +23,8 @@ from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 
 @frozen

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.paths import Places
+from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prunecli.agent.permissions.verdict import MODES, Mode
-from prunecli.bindings import ACTIONS, Keys, shown
-from prunecli.errors import PrunecliError
-from prunecli.figures import counted
-from prunecli.presentation.entries import Level
+from prunecli.front.presentation.entries import Level
 from prunecli.runtime import Runtime, outside
+from prunecli.safety.permissions.verdict import MODES, Mode
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
+from prunecli.util.bindings import ACTIONS, Keys, shown
+from prunecli.util.errors import PrunecliError
+from prunecli.util.figures import counted
 
 if TYPE_CHECKING:
     from prunecli.commands.command import Table

@@ -19,14 +19,14 @@ from textual.theme import Theme as TextualTheme
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
-from prunecli.errors import ConfigError, PrunecliError
-from prunecli.paths import Places
 from prunecli.tui import look, terminal
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.slices import once
 from prunecli.tui.startup import Startup
 from prunecli.tui.terminal_input import Burst
+from prunecli.util.errors import ConfigError, PrunecliError
+from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime

@@ -8,18 +8,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.verdict import Mode
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime
-from prunecli.sanitize import one_line
+from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.commands.command import Choose
-    from prunecli.mcp.elicitation import Elicitation
-    from prunecli.mcp.elicitation import Reply as ServerReply
-    from prunecli.tools.ask import Inquiry, Reply
+    from prunecli.features.mcp.elicitation import Elicitation
+    from prunecli.features.mcp.elicitation import Reply as ServerReply
+    from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
     from prunecli.tui.eliciting import Eliciting
     from prunecli.tui.widgets.question import Question
 
@@ -44,7 +44,7 @@ class Asking:
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        from prunecli.presentation.questions import sheet_at
+        from prunecli.front.presentation.questions import sheet_at
         from prunecli.tui.widgets.permission import PermissionPanel
 
         program = self._program
@@ -69,13 +69,13 @@ class Asking:
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
-        from prunecli.runtime.mcp_login import open_page
+        from prunecli.features.mcp.login import open_page
 
         env, home = self._setup.child_env, self._setup.places.home
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        from prunecli.tui.inquiring import InquiryPanel
+        from prunecli.features.todo_and_ask.inquiring import InquiryPanel
 
         with self._waiting("has a question"):
             return await answer_of(self._port, partial(InquiryPanel, inquiry))

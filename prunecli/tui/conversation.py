@@ -9,18 +9,17 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from prunecli.context.state import Context
-from prunecli.errors import PrunecliError, SessionNotFound
+from prunecli.features.subagents.task_records import number_of
+from prunecli.front.presentation.activity import CurrentActivity
+from prunecli.front.presentation.completion import as_command
+from prunecli.front.presentation.entries import Level
+from prunecli.front.presentation.outcomes import advice
+from prunecli.front.presentation.presenter import Presenter, presenter_of
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
-from prunecli.presentation.activity import CurrentActivity
-from prunecli.presentation.completion import as_command
-from prunecli.presentation.entries import Level
-from prunecli.presentation.outcomes import advice
-from prunecli.presentation.presenter import Presenter, presenter_of
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
-from prunecli.runtime.task_records import number_of
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking, Planning
@@ -45,6 +44,7 @@ from prunecli.tui.widgets.activity import HINT_SECONDS
 from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
+from prunecli.util.errors import PrunecliError, SessionNotFound
 
 if TYPE_CHECKING:
     from prunecli.runtime.resuming import Resuming

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.paths import Places
-from prunecli.private_file import make_private
-from prunecli.sanitize import visible
+from prunecli.util.paths import Places
+from prunecli.util.private_file import make_private
+from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime  # imported late: this may be the broken part

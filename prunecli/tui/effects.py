@@ -33,15 +33,15 @@ from prunecli.commands.command import (
     Table,
     run_line,
 )
-from prunecli.errors import ConfigError, PrunecliError
-from prunecli.figures import counted
-from prunecli.presentation.entries import Level
+from prunecli.front.presentation.entries import Level
 from prunecli.runtime import Runtime, outside
 from prunecli.runtime.clipboard import copied
 from prunecli.tui.asking import Asking
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 from prunecli.tui.runs import Runs
+from prunecli.util.errors import ConfigError, PrunecliError
+from prunecli.util.figures import counted
 
 
 class Effects:
@@ -142,7 +142,7 @@ class Effects:
             case ShowContext():
                 self._inspect()
             case ShowTask(number, session):
-                from prunecli.tui.screens.task import TaskScreen
+                from prunecli.features.subagents.screen import TaskScreen
 
                 self._port.push_screen(TaskScreen(self._runtime, number, session))
             case Choose():
@@ -209,7 +209,7 @@ class Effects:
         self._port.push_screen(screen(table, self._port.prompt.put), closed)
 
     def _inspect(self) -> None:
-        from prunecli.tui.screens.context import ContextScreen
+        from prunecli.features.inspector.screen import ContextScreen
 
         program, prompt = self._program, self._port.prompt
         self._port.push_screen(ContextScreen(self._runtime, lambda: program.palette, prompt))

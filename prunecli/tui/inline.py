@@ -9,8 +9,8 @@ from time import monotonic
 from textual.drivers.linux_inline_driver import LinuxInlineDriver
 from textual.geometry import Offset
 
-from prunecli.presentation.entry_text import entry_lines
-from prunecli.presentation.presenter import present_all, presenter_of
+from prunecli.front.presentation.entry_text import entry_lines
+from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.runtime import Runtime
 from prunecli.tui.terminal import CarefulDriver
 

@@ -18,7 +18,7 @@ from textual.color import Color
 from textual.filter import LineFilter, monochrome_style
 from textual.theme import Theme
 
-from prunecli.private_file import make_private, write_private
+from prunecli.util.private_file import make_private, write_private
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}|ansi_[a-z_]{3,20}")
 _COLORS = (

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from textual.screen import Screen
 from textual.worker import Worker
 
-from prunecli.errors import PrunecliError
-from prunecli.presentation.entries import Level
+from prunecli.front.presentation.entries import Level
 from prunecli.tui.widgets.activity import HINT_SECONDS
 from prunecli.tui.widgets.prompt import Prompt
+from prunecli.util.errors import PrunecliError
 
 if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question

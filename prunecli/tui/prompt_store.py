@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from prunecli.presentation import prompt_history as history
+from prunecli.front.presentation import prompt_history as history
 from prunecli.tui.prompting import draft as drafts
 from prunecli.tui.slices import ended
 

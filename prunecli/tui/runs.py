@@ -12,23 +12,15 @@ from textual.worker import Worker
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.commands.command import WORKING
-from prunecli.errors import (
-    PromptBlocked,
-    ProviderError,
-    PrunecliError,
-    SessionError,
-    StorageFailed,
-    ToolError,
-)
+from prunecli.front.presentation.activity import SUMMARIZING
+from prunecli.front.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
+from prunecli.front.presentation.outcomes import has_failure
+from prunecli.front.presentation.presenter import STOPPED, TAIL_LINES, command_output
+from prunecli.front.presentation.streaming import NOTHING
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.notes import typed
 from prunecli.model.signals import SessionEvent
-from prunecli.presentation.activity import SUMMARIZING
-from prunecli.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
-from prunecli.presentation.outcomes import has_failure
-from prunecli.presentation.presenter import STOPPED, TAIL_LINES, command_output
-from prunecli.presentation.streaming import NOTHING
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import shell
 from prunecli.session.running_call import USER_COMMAND
@@ -37,6 +29,14 @@ from prunecli.tui.asking import Planning
 from prunecli.tui.port import Port
 from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.completer import Completer
+from prunecli.util.errors import (
+    PromptBlocked,
+    ProviderError,
+    PrunecliError,
+    SessionError,
+    StorageFailed,
+    ToolError,
+)
 
 if TYPE_CHECKING:
     from prunecli.commands.command import RewindNow
@@ -121,7 +121,7 @@ class Runs:
 
     def rewind(self, asked: "RewindNow") -> None:
         """Rewind to another point of the session, and fill the prompt with the prompt sent there."""
-        from prunecli.runtime.rewinding import rewind
+        from prunecli.features.rewind.rewinding import rewind
 
         async def run() -> Done | None:
             conversation, files = asked.conversation, asked.files

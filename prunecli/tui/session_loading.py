@@ -7,9 +7,9 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from prunecli.context.state import Context
+from prunecli.front.presentation.presenter import Presenter, present_of
+from prunecli.front.presentation.transcript_changes import Anew
 from prunecli.model.events import Record
-from prunecli.presentation.presenter import Presenter, present_of
-from prunecli.presentation.transcript_changes import Anew
 from prunecli.runtime.resuming import Resuming
 from prunecli.tui.slices import Pace
 from prunecli.tui.transcript_feed import TranscriptFeed

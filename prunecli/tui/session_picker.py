@@ -5,16 +5,16 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.errors import PrunecliError
 from prunecli.model.events import SettingChanged
 from prunecli.runtime import Runtime
-from prunecli.sanitize import one_line
 from prunecli.session import session_files as changing
 from prunecli.session.importers.known_agents import title_of
 from prunecli.session.session_search import Hit, search
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port
 from prunecli.tui.slices import ended
+from prunecli.util.errors import PrunecliError
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.tui.screens.sessions import Chosen

@@ -5,7 +5,7 @@ import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from prunecli.errors import ConfigError, PrunecliError
+from prunecli.util.errors import ConfigError, PrunecliError
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
@@ -123,9 +123,9 @@ class Startup:
 
 def warm() -> None:
     """Import and prepare Markdown and code highlighting: 130 to 220 ms, so call it in a thread."""
-    from prunecli.commonmark import parser
     from prunecli.tui.transcript.highlight import highlight
     from prunecli.tui.transcript.palette import Palette, inks
+    from prunecli.util.commonmark import parser
 
     parser().parse("# a\n\n- b `c` **d** [e](f)\n\n| g |\n|---|\n| h |\n")
     for language in ("python", "bash", "json", "diff"):

@@ -21,11 +21,11 @@ from textual import constants, events
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 
-from prunecli.sanitize import one_line
 from prunecli.tui.first_keys import FirstKeys
 from prunecli.tui.terminal_environment import letters_for
 from prunecli.tui.terminal_input import PAUSE_SECONDS, TerminalInput
 from prunecli.tui.widths import ASK, PROBES, placed
+from prunecli.util.sanitize import one_line
 
 REST_SECONDS = 0.1
 """Seconds to wait for keys at a time."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from unicodedata import normalize
 
-from prunecli.errors import UsageError
+from prunecli.util.errors import UsageError
 
 COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
 _NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")

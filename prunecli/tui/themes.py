@@ -17,10 +17,10 @@ from prunecli.config.declared import Key
 from prunecli.config.files import line_of, parse_toml, read
 from prunecli.config.keys import nearest, shown
 from prunecli.config.typed import got
-from prunecli.errors import ConfigError
-from prunecli.frozen import frozen
-from prunecli.paths import Places, is_name, names_in
 from prunecli.tui.transcript.palette import Palette
+from prunecli.util.errors import ConfigError
+from prunecli.util.frozen import frozen
+from prunecli.util.paths import Places, is_name, names_in
 
 DEFAULT = "prune-dark"
 FEW_COLORS = "prune-16"

@@ -7,11 +7,11 @@ and they are added in their current state.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
+from prunecli.front.presentation.entries import Entry, Key, Level, Notice
+from prunecli.front.presentation.presenter import Presenter, present_all
+from prunecli.front.presentation.transcript_changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.model.events import Record
 from prunecli.model.signals import SessionEvent
-from prunecli.presentation.entries import Entry, Key, Level, Notice
-from prunecli.presentation.presenter import Presenter, present_all
-from prunecli.presentation.transcript_changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.tui.transcript.transcript_view import Transcript
 
 PORTION = 300

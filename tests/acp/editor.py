@@ -21,8 +21,8 @@ from acp.schema import (
     RequestPermissionResponse,
 )
 
-from prunecli.acp.serve import serve_on
-from prunecli.flags import read
+from prunecli.cli.flags import read
+from prunecli.features.acp.serve import serve_on
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.bound import OPUS, project

@@ -18,8 +18,8 @@ from acp.schema import (
 from PIL import Image as Pillow
 
 from prunecli.config.credentials import save_key
-from prunecli.paths import Places
 from prunecli.providers.available.anthropic import KEYS
+from prunecli.util.paths import Places
 from tests.acp.editor import KEY, Editor, at_work, editing, environment, say
 from tests.e2e.bound import step, turn
 from tests.endpoint import Call, Endpoint, ErrorEvent, HttpError, Reply, Stall, Thinking

@@ -8,10 +8,10 @@ import pytest
 from acp import RequestError
 from acp.schema import AgentMessageChunk, AgentThoughtChunk, ResourceContentBlock, TextContentBlock
 
-from prunecli.acp.calls import hunks, plan_of_todos
-from prunecli.acp.feed import Feed, Update
-from prunecli.acp.prompts import read_prompt
-from prunecli.acp.texts import escaped, fenced, noticed, said, thought
+from prunecli.features.acp.calls import hunks, plan_of_todos
+from prunecli.features.acp.feed import Feed, Update
+from prunecli.features.acp.prompts import read_prompt
+from prunecli.features.acp.texts import escaped, fenced, noticed, said, thought
 from prunecli.tools.files.diff import change
 from tests.acp.editor import at_work, editing, say
 from tests.e2e.bound import step

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import UsageError
-from prunecli.flags import read
+from prunecli.cli.flags import read
 from prunecli.model.events import RunEnded
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import UsageError
 from tests import preloaded
 from tests.acp.editor import environment, words
 from tests.e2e.bound import project

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prunecli.agent.permissions.judge import judge
-from prunecli.agent.permissions.verdict import Rules, Verdict
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.judge import judge
+from prunecli.safety.permissions.verdict import Rules, Verdict
 from prunecli.tools.inputs import not_read as keys_not_read
 from prunecli.tools.inputs import parse, schema
 from prunecli.tools.registry import load, names

@@ -11,18 +11,18 @@ from prunecli.agent.decide import Limits, Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.loop import Run
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.policy import Policy
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ToolError
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Json, Text, Usage
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.verdict import Rules
 from prunecli.session.session import Session
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolOutput, text_output
+from prunecli.util.errors import ToolError
 from tests.session.points import content
 
 

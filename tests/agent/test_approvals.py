@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.approvals import Approvals
-from prunecli.errors import ConfigError
+from prunecli.safety.approvals import Approvals
+from prunecli.util.errors import ConfigError
 
 SERVER = {"command": "npx", "args": ["-y", "server"]}
 

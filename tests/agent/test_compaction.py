@@ -9,11 +9,11 @@ from prunecli.agent.policy import Policy
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
-from prunecli.errors import BadRequest
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.providers.thinking import betas_for, thinking_config
+from prunecli.util.errors import BadRequest
 from tests.agent.running import Bench
 from tests.calls import calls_of
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import BadRequest, ContextOverflow, RateLimited
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.requests import MAX_BODY_BYTES
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.tool import ToolContext, ToolOutput
+from prunecli.util.errors import BadRequest, ContextOverflow, RateLimited
 from tests.agent.running import Bench, Echo
 from tests.faults.playing import accept
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.agent.command_env import ReadingEnvironment, unattended_environment
-from prunecli.agent.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
-from prunecli.agent.permissions.verdict import Rules
+from prunecli.safety.command_env import ReadingEnvironment, unattended_environment
+from prunecli.safety.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
+from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.command_env import unattended_environment
-from prunecli.agent.permissions.git_redirects import leads_elsewhere
-from prunecli.agent.permissions.verdict import Rules
+from prunecli.safety.command_env import unattended_environment
+from prunecli.safety.permissions.git_redirects import leads_elsewhere
+from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, scene
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

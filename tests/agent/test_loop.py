@@ -11,16 +11,6 @@ from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi
 from prunecli.context.strategy import Chosen, FunctionFailed
-from prunecli.errors import (
-    BadRequest,
-    ConnectionLost,
-    ContextOverflow,
-    InvalidRequest,
-    Overloaded,
-    RateLimited,
-    SignatureRejected,
-    Unauthorized,
-)
 from prunecli.model.events import (
     AssistantMessage,
     PrunApplied,
@@ -32,6 +22,16 @@ from prunecli.model.events import (
 from prunecli.model.messages import INVALID_INPUT, Image, Opaque, Text, Thinking, ToolUse, Usage, plain_text
 from prunecli.model.signals import Notice, RetryScheduled
 from prunecli.tools.recall import Recall
+from prunecli.util.errors import (
+    BadRequest,
+    ConnectionLost,
+    ContextOverflow,
+    InvalidRequest,
+    Overloaded,
+    RateLimited,
+    SignatureRejected,
+    Unauthorized,
+)
 from tests.agent.running import Bench
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says
 

@@ -9,11 +9,11 @@ from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.context.compaction import Options
 from prunecli.context.strategies import pi
 from prunecli.context.strategy import Chosen
-from prunecli.errors import BadRequest, ContextOverflow
 from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.model.messages import ToolUse, Usage
 from prunecli.model.signals import Notice
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
+from prunecli.util.errors import BadRequest, ContextOverflow
 from tests import endpoint as fake
 from tests.agent.running import Bench
 from tests.context.project import project

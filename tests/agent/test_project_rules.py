@@ -8,12 +8,12 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.rule_words import covers
-from prunecli.agent.permissions.verdict import Rules
-from prunecli.agent.project_rules import ProjectRules
-from prunecli.errors import ConfigError
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.rule_words import covers
+from prunecli.safety.permissions.verdict import Rules
+from prunecli.safety.project_rules import ProjectRules
+from prunecli.util.errors import ConfigError
 
 RULE = "bash(make test)"
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.agent.retry import RetryPolicy
-from prunecli.errors import ConnectionLost, Overloaded, RateLimited
 from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice, RetryScheduled, StreamDiscarded
+from prunecli.util.errors import ConnectionLost, Overloaded, RateLimited
 from tests.agent.running import Bench
 from tests.scripted import ScriptedProvider, calls, fails, says
 

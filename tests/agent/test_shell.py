@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from prunecli.agent.permissions.harmless import is_listed, read_command
-from prunecli.agent.permissions.harmless_commands import FORMS
-from prunecli.agent.permissions.surroundings import Surroundings
-from prunecli.agent.permissions.verdict import MODES, Rules
 from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, Open, Value, parse
 from prunecli.model.shell_script import parse_script
+from prunecli.safety.permissions.harmless import is_listed, read_command
+from prunecli.safety.permissions.harmless_commands import FORMS
+from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.verdict import MODES, Rules
 from tests.agent.judged import Scene, corpus, scene
 
 BYPASSES = corpus("bypass_corpus.txt")

@@ -9,12 +9,12 @@ import pytest
 from prunecli.agent.policy import Policy
 from prunecli.agent.summaries import FAILED, MAX_FAILED
 from prunecli.context.compaction import Options
-from prunecli.errors import BadRequest
-from prunecli.headless import run_headless
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import AttemptBilled, CompactionApplied, SettingChanged
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.signals import Notice
 from prunecli.runtime.answer_schema import AnswerSchema
+from prunecli.util.errors import BadRequest
 from tests.agent.running import Bench
 from tests.agent.test_summaries import GIST, compacted, talked
 from tests.scripted import Scripted, ScriptedProvider, calls, fails, says

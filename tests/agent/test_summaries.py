@@ -10,13 +10,13 @@ from prunecli.agent.policy import Policy
 from prunecli.context.compaction import MAX_INSTRUCTIONS, CompactionPlan, Options, plan_compaction
 from prunecli.context.economics import Market
 from prunecli.context.tokens import words_of
-from prunecli.errors import InvalidRequest, NoSummaryNow, Overloaded
 from prunecli.model.events import AssistantMessage, CompactionApplied, Record, ToolResult, UserMessage
 from prunecli.model.messages import Opaque, Text, ToolUse, Usage
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import COMPACTION_BETA
 from prunecli.model.signals import Notice
 from prunecli.providers.thinking import betas_for, thinking_config
+from prunecli.util.errors import InvalidRequest, NoSummaryNow, Overloaded
 from tests.agent.running import Bench
 from tests.scripted import Scripted, ScriptedProvider, fails, says
 

@@ -10,10 +10,10 @@ import pytest
 
 from prunecli.agent.execute import Answer
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.verdict import MODES, Rules, Verdict
 from prunecli.model.events import ToolStarted
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.verdict import MODES, Rules, Verdict
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output, touches_of
 from tests.agent.judged import Scene
 from tests.agent.running import Bench, Change, Echo

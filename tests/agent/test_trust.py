@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.agent.instructions import Instructions
-from prunecli.agent.project_settings import refused_links
-from prunecli.agent.trust import TrustStore, digest
 from prunecli.config.project_config import project_files
-from prunecli.errors import ConfigError
+from prunecli.safety.project_settings import refused_links
+from prunecli.safety.trust import TrustStore, digest
+from prunecli.util.errors import ConfigError
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from prunecli.launch_options import Launch
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.make import make_runtime
+from prunecli.util.launch_options import Launch
 from tests.endpoint import Call, Endpoint, Reply
 
 ROOT = Path(__file__).parents[2]

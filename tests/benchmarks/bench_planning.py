@@ -30,8 +30,8 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.model.events import AssistantMessage, Event, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
+from prunecli.util.paths import PACKAGE
 
 EXPECTATIONS = load_expectations(PACKAGE / "data")
 SIZES = (1_000, 10_000, 100_000)

@@ -15,13 +15,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.cli.replay import Asked, stage_of
-from prunecli.launch_options import Launch
+from prunecli.features.replay.play import Player
+from prunecli.features.replay.script import Script, script_of
+from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage
+from prunecli.features.replay.subcommand import Asked, stage_of
 from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
-from prunecli.replay.play import Player
-from prunecli.replay.script import Script, script_of
-from prunecli.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.session.importers.source import read_source
+from prunecli.util.launch_options import Launch
 from tests.sessions import SESSIONS
 
 MESSAGES = (UserMessage, AssistantMessage, ToolResult)

@@ -24,8 +24,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prunecli.agent.trust import TrustStore
-from prunecli.paths import Places
+from prunecli.safety.trust import TrustStore
+from prunecli.util.paths import Places
 from tests.benchmarks.bench_start import BARE, ENTERED, start_of
 from tests.benchmarks.long_sessions import session_file
 

@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from prunecli.session.restoring import restore
-from prunecli.session.snapshots import Snapshots
+from prunecli.features.rewind.restoring import restore
+from prunecli.features.rewind.snapshots import Snapshots
 
 SIZES = (1_000, 5_000, 20_000)
 ROUNDS = 15

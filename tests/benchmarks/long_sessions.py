@@ -19,8 +19,8 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import encode_record
-from prunecli.paths import slug
 from prunecli.providers.tokenizer import SHIPPED
+from prunecli.util.paths import slug
 
 BEGUN = 1_760_000_000_000
 _CODE = """    def parse_{n}(self, tokens: list[Token], at: int) -> Node:

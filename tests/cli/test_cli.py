@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from prunecli import __version__
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionReadOnly
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.session.session import Session
+from prunecli.util.errors import SessionReadOnly
 from tests import preloaded
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.model.events import Record, SettingChanged
 from prunecli.model.record_codec import encode_record
 from tests.cli.running import kept_session

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.edits import Edit

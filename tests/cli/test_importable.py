@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from prunecli.cli import app
-from prunecli.cli.importable import Importable
+from prunecli.cli.app import app
+from prunecli.features.import_sessions.importable import Importable
 from tests.session.importers import stores
 
 NAMES = ("codex.jsonl", "gemini.jsonl", "claude.jsonl", "pi.jsonl", "opencode.json")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import typer
 
-from prunecli.cli import app
-from prunecli.flags import COMMANDS
+from prunecli.cli.app import app
+from prunecli.cli.flags import COMMANDS
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -53,7 +53,7 @@ WAITING = {"login", "demo", "acp"}
 DRIVE = """
 import json, os, sys
 from prunecli.__main__ import run
-from prunecli.streams import hold_standard_streams
+from prunecli.cli.streams import hold_standard_streams
 codes = {}
 for line in json.loads(sys.argv[1]):
     hold_standard_streams()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 
 IMPORTS = sorted((Path(__file__).parents[1] / "imports").glob("*.gz"))
 

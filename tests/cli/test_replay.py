@@ -14,9 +14,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from prunecli.cli import app
-from prunecli.cli.replay import _each
+from prunecli.cli.app import app
 from prunecli.context.expectations import Expectations
+from prunecli.features.replay.subcommand import _each
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import encode_record

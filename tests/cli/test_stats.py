@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
+from prunecli.context.spending import balance
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.spending import balance
+from prunecli.features.money.usage import Pricing, SessionUsage, usage_of
+from prunecli.features.money.usage_store import NAME, UsageStore, report_of
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -28,13 +30,11 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost, token_factor
 from prunecli.providers.tokenizer import counter
-from prunecli.runtime.usage import Pricing, SessionUsage, usage_of
-from prunecli.runtime.usage_store import NAME, UsageStore, report_of
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
+from prunecli.util.paths import Places
 
 MODEL = "claude-sonnet-4-5"
 USAGE = Usage(1_000, 100, 8_000, 1_000)

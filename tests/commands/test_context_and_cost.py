@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Say, ShowContext, Table, run_line
-from prunecli.commands.cost import MOST_ROWS
-from prunecli.figures import money, short
+from prunecli.features.money.cost_command import MOST_ROWS
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -19,6 +18,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime
+from prunecli.util.figures import money, short
 from tests.starting import start
 
 

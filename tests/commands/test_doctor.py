@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Say, run_line
-from prunecli.errors import BadRequest
 from prunecli.model.messages import ToolUse
 from prunecli.runtime import Runtime
+from prunecli.util.errors import BadRequest
 from tests.scripted import Scripted, calls, fails, says
 from tests.starting import start
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, Say, run_line
-from prunecli.errors import ConfigError
-from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import ConfigError
+from prunecli.util.launch_options import Launch
 from tests.e2e.bound import session, turn
 from tests.endpoint import Endpoint, Rules
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import AskSecret, Say, run_line
-from prunecli.errors import ConfigError
-from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import ConfigError
+from prunecli.util.launch_options import Launch
 
 KEY = "sk-ant-0123456789"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, Effect, InThread, Say, Table, run_line
-from prunecli.errors import PrunecliError, ToolError
-from prunecli.launch_options import Launch
+from prunecli.features.mcp.login import open_page
+from prunecli.front.presentation.entry_text import choice_lines
 from prunecli.model.messages import plain_text
-from prunecli.presentation.entry_text import choice_lines
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
-from prunecli.runtime.mcp_login import open_page
+from prunecli.util.errors import PrunecliError, ToolError
+from prunecli.util.launch_options import Launch
 from tests.mcp.authorization import authorization
 from tests.mcp.guarded import guarded
 from tests.mcp.running import RAW

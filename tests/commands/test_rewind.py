@@ -14,9 +14,9 @@ from prunecli.commands.command import (
     Table,
     run_line,
 )
+from prunecli.features.rewind.rewinding import points_of, rewind
 from prunecli.model.messages import ToolUse
 from prunecli.runtime import Runtime
-from prunecli.runtime.rewinding import points_of, rewind
 from tests.scripted import calls, says
 from tests.starting import start
 

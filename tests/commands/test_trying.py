@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, InThread, Say, Table, arguments, run_line
+from prunecli.features.replay.stage import MOST_REQUESTS, TrialStopped
 from prunecli.model.events import AssistantMessage, RequestSent, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.replay.stage import MOST_REQUESTS, TrialStopped
 from prunecli.runtime import Runtime
 from tests.scripted import Scripted, calls, says
 from tests.starting import start

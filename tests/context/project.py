@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from prunecli.context import render
 from prunecli.context.render import wire_ids
 from prunecli.context.wire import paired
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -32,6 +31,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 from prunecli.model.searches import SEARCHES
+from prunecli.util.frozen import frozen
 
 _OUTSIDE = (SettingChanged, SessionStarted, RequestSent, AttemptBilled, RunEnded, FilesSaved)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prunecli.context.expectations import Expectations
-from prunecli.replay.fit import fitted
+from prunecli.features.replay.fit import fitted
 
 SHIPPED = Path(__file__).parents[2] / "prunecli" / "data" / "expectations.json"
 

@@ -8,7 +8,6 @@ from prunecli.context.economics import Market, Prices, cold
 from prunecli.context.impact import impact, judge
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.figures import money
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -23,6 +22,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.util.figures import money
 from tests.context.expecting import numbers
 
 SECOND = 1_000

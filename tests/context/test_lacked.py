@@ -2,9 +2,9 @@
 
 import pytest
 
+from prunecli.context.spending import payments_of
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
-from prunecli.inspector.spending import payments_of
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,

@@ -9,13 +9,13 @@ from prunecli.context.expectations import Caps
 from prunecli.context.pages import Lines
 from prunecli.context.spill import held_part, held_words, kind_of, spill
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ConfigError
 from prunecli.model.events import Record, Spilled, ToolResult
 from prunecli.model.messages import Image, Json, Text, ToolUse
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.touches import Touches, named
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import PACKAGE
 
 CAPS = Caps(bash=100, print=400, read=800, search=100, other=200, least=10)
 READ, BASH = Touches(reads=("a.py",)), Touches(runs=("make",))

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from prunecli.context.labels import Key
+from prunecli.context.manual_edits import plan
+from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.todo_list import CURRENT, is_sent, shown_todos, todos
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.labels import Key
-from prunecli.inspector.manual_edits import plan
-from prunecli.inspector.outline import Outline
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,

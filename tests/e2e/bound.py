@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from prunecli.launch_options import Launch
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, ToolResult
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.launch_options import Launch
 from tests.endpoint import Call, Endpoint, Reply, Thinking
 
 OPUS = "claude-opus-5-5"

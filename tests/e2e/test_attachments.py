@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from prunecli.context.ledger import prun_applied
-from prunecli.errors import PromptBlocked
 from prunecli.model.events import CompactionApplied, PrunReverted, UserMessage
 from prunecli.model.messages import PDF, Document, Image, Text
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.runtime import Runtime
+from prunecli.util.errors import PromptBlocked
 from tests.e2e.bound import dropped, session
 from tests.endpoint import Call, Endpoint, Reply, Thinking
 from tests.endpoint.rules import Rules

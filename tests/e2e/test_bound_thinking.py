@@ -11,7 +11,8 @@ import pytest
 
 from prunecli.commands.command import Choose, InThread, RewindNow, run_line
 from prunecli.context.again import shown_in
-from prunecli.inspector.inspect import inspect
+from prunecli.features.inspector.inspect import inspect
+from prunecli.features.rewind.rewinding import points_of, rewind, thinking_lost
 from prunecli.model.events import (
     Record,
     RequestSent,
@@ -25,7 +26,6 @@ from prunecli.model.signals import Notice, TextDelta
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.entry_numbers import bring_back
-from prunecli.runtime.rewinding import points_of, rewind, thinking_lost
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, HttpError, Redacted, Reply, Rules, Text, Thinking
 from tests.waiting import DEADLINE

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import SessionLocked, SessionNotFound, UsageError
-from prunecli.launch_options import Launch
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import SessionLocked, SessionNotFound, UsageError
+from prunecli.util.launch_options import Launch
 from tests.endpoint import Endpoint, Reply, Rules, Thinking
 from tests.peers.handing import NEXT, environment, handed_over, imported_part
 from tests.peers.scene import PROMPTS, check_equal, picture_data

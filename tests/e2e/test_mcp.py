@@ -12,19 +12,19 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
-from prunecli.mcp.elicitation import Elicitation
-from prunecli.mcp.elicitation import Reply as ServerReply
-from prunecli.mcp.hub import Wanted
+from prunecli.features.mcp.elicitation import Elicitation
+from prunecli.features.mcp.elicitation import Reply as ServerReply
+from prunecli.features.mcp.hub import Wanted
+from prunecli.features.mcp.servers import DECLINED, NONE_LEFT, TITLE
+from prunecli.front.presentation.entries import Notice as Line
+from prunecli.front.presentation.presenter import Presenter, present_all
+from prunecli.front.presentation.questions import sheet_of
 from prunecli.model.events import ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import newest_notice, typed
 from prunecli.model.signals import Notice
-from prunecli.presentation.entries import Notice as Line
-from prunecli.presentation.presenter import Presenter, present_all
-from prunecli.presentation.questions import sheet_of
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
-from prunecli.runtime.mcp_servers import DECLINED, NONE_LEFT, TITLE
 from tests.e2e.bound import OPUS, clear, dropped, environment, project, results, session
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
@@ -277,7 +277,7 @@ def test_the_sdk_is_imported_only_when_a_server_is_started() -> None:
 
     code = (
         "import sys, prunecli.runtime.make, prunecli.commands.command as c; c.all_commands();"
-        "assert not {'mcp', 'mcp_types', 'pydantic_core', 'prunecli.mcp.hub'} & sys.modules.keys() - "
+        "assert not {'mcp', 'mcp_types', 'pydantic_core', 'prunecli.features.mcp.hub'} & sys.modules.keys() - "
         "({'pydantic_core'} if 'anthropic' in sys.modules else set())"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

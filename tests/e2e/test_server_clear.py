@@ -5,21 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands import context as context_command
-from prunecli.commands import cost, prune, prune_stats
+from prunecli.commands import prune
 from prunecli.commands.command import Say, Table
+from prunecli.context.labels import Key
 from prunecli.context.ledger import Ledger
+from prunecli.context.outline import Outline
 from prunecli.context.state import Context
-from prunecli.figures import short
-from prunecli.inspector.inspect import inspect
-from prunecli.inspector.labels import Key
-from prunecli.inspector.outline import Outline
+from prunecli.features.inspector import command as context_command
+from prunecli.features.inspector.inspect import inspect
+from prunecli.features.money import cost_command as cost
+from prunecli.features.money import prune_stats_command as prune_stats
+from prunecli.front.presentation.entry_text import status_line
 from prunecli.model.signals import Notice
-from prunecli.presentation.entry_text import status_line
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
 from prunecli.session.audit import audit
+from prunecli.util.figures import short
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Endpoint, Reply, Rules
 

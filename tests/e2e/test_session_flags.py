@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import SessionError, UsageError
-from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.launch_flags import NO_EFFECT
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import opening_notices
 from prunecli.session.store import Store
+from prunecli.util.errors import SessionError, UsageError
+from prunecli.util.launch_options import Launch
 from tests import preloaded
 from tests.e2e.bound import OPUS, environment, session
 from tests.e2e.test_twenty_turns import DEADLINE

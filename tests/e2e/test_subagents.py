@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.decide import Limits
+from prunecli.features.subagents.subagents import MAX_TURNS, SIDE_BY_SIDE, Child
 from prunecli.model.events import AssistantMessage, AttemptBilled, Record, RunEnded, ToolResult
 from prunecli.model.messages import plain_text
 from prunecli.model.signals import ToolProgress
 from prunecli.runtime import Runtime
-from prunecli.runtime.subagents import MAX_TURNS, SIDE_BY_SIDE, Child
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.e2e.bound import dropped, environment, project, session, step

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from prunecli.acp.updates import Updates
-from prunecli.headless import run_headless
+from prunecli.features.acp.updates import Updates
+from prunecli.features.export.exporters.formats import exported
+from prunecli.front.headless.run import run_headless
+from prunecli.front.plain.reader import PlainReader
+from prunecli.front.presentation.presenter import Presenter
 from prunecli.library.events import EventsOf
 from prunecli.model.events import AttemptBilled, CompactionApplied, PrunApplied, Rewound
 from prunecli.model.signals import Notice
-from prunecli.plain.reader import PlainReader
-from prunecli.presentation.presenter import Presenter
 from prunecli.runtime import Runtime
 from prunecli.session.audit import audit
-from prunecli.session.exporters.formats import exported
 from prunecli.session.importers.source import read_source
 from tests.e2e.bound import answers, dropped, predicted, session, turn, undo
 from tests.endpoint import Call, Endpoint, HttpError, Reply, Rules, Thinking

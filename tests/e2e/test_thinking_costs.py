@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Say, run_line
-from prunecli.headless import run_headless
-from prunecli.inspector.labels import prune_in_words
+from prunecli.context.labels import prune_in_words
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, RequestSent, Rewound
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime

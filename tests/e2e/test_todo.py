@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from prunecli.context.todo_list import todos
+from prunecli.features.skills_and_memory.extensions import TODOS
 from prunecli.model.todos import folded
 from prunecli.runtime import Runtime
-from prunecli.runtime.extensions import TODOS
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking
 

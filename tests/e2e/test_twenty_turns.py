@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from prunecli.launch_options import Launch
 from prunecli.model.events import PrunApplied, ToolResult
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.launch_options import Launch
 from tests import preloaded
 from tests.e2e.twenty_turns import PRUNING, project, replies
 from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve

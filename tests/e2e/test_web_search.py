@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.decide import Limits
+from prunecli.front.presentation.entries import Output, ToolCall
+from prunecli.front.presentation.presenter import Presenter, present_all
 from prunecli.model.messages import Usage
 from prunecli.model.searches import SEARCHES
-from prunecli.presentation.entries import Output, ToolCall
-from prunecli.presentation.presenter import Presenter, present_all
 from tests.context.project import project
 from tests.e2e.bound import OPUS, answers, dropped, session
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking

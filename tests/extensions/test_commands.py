@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConfigError
-from prunecli.extensions.commands import CustomCommand, Shell, command_of, rule_of
-from prunecli.extensions.definition_folders import Folder, Found
+from prunecli.features.skills_and_memory.command_files import CustomCommand, Shell, command_of, rule_of
+from prunecli.runtime.definition_folders import Folder, Found
+from prunecli.util.errors import ConfigError
 
 
 def made(tmp_path: Path, text: str, name: str = "x.md") -> CustomCommand:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConfigError
-from prunecli.extensions.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_beginning, text
+from prunecli.runtime.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_beginning, text
+from prunecli.util.errors import ConfigError
 
 HERE = Path("a.md")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prunecli.extensions.hook_replies import CONTEXT_CHARS, Ran, Reply, reply_of, strictest
-from prunecli.extensions.hook_settings import EVENTS, Hook
+from prunecli.features.hooks.replies import CONTEXT_CHARS, Ran, Reply, reply_of, strictest
+from prunecli.features.hooks.settings import EVENTS, Hook
 
 
 def answer(event: str, code: int | None = 0, out: object = "", err: str = "") -> Reply:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.extensions.hook_replies import Ran, reply_of
-from prunecli.extensions.hook_requests import MAX_ANSWER, post_hook
-from prunecli.extensions.hook_settings import Hook, parse
+from prunecli.features.hooks.replies import Ran, reply_of
+from prunecli.features.hooks.requests import MAX_ANSWER, post_hook
+from prunecli.features.hooks.settings import Hook, parse
 from prunecli.tools.web.access import Web
 from tests.tools.web.site import Answer, Site, answer
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.extensions.hook_replies import Ran
-from prunecli.extensions.hook_runs import MAX_OUTPUT, run_hook
-from prunecli.extensions.hook_settings import Hook
+from prunecli.features.hooks.replies import Ran
+from prunecli.features.hooks.runs import MAX_OUTPUT, run_hook
+from prunecli.features.hooks.settings import Hook
 from tests.waiting import until
 
 ENV = {"PATH": "/usr/bin:/bin"}

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from prunecli.extensions.hook_names import (
+from prunecli.features.hooks.names import (
     input_for_hooks,
     input_from_hooks,
     response_for_hooks,
     tool_name,
     tool_names,
 )
-from prunecli.extensions.hook_runs import chosen
-from prunecli.extensions.hook_settings import DEFAULT_TIMEOUT, EVENTS, Hook, parse
-from prunecli.extensions.hook_sources import MAX_BYTES, read_source
+from prunecli.features.hooks.runs import chosen
+from prunecli.features.hooks.settings import DEFAULT_TIMEOUT, EVENTS, Hook, parse
+from prunecli.features.hooks.sources import MAX_BYTES, read_source
 
 CWD = Path("/project")
 

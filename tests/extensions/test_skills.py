@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConfigError
-from prunecli.extensions.definition_folders import Folder, Found, Shelf
-from prunecli.extensions.skills import MARKER, MAX_TOKENS, Skill, listing, news, skill_of, told
+from prunecli.features.skills_and_memory.skill_files import (
+    MARKER,
+    MAX_TOKENS,
+    Skill,
+    listing,
+    news,
+    skill_of,
+    told,
+)
+from prunecli.runtime.definition_folders import Folder, Found, Shelf
+from prunecli.util.errors import ConfigError
 from tests.files import put
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.extensions.definition_folders import Folder, Shelf
-from prunecli.extensions.subagent_definitions import EXPLORE, Definition, chosen, listing, parse
+from prunecli.features.subagents.definitions import EXPLORE, Definition, chosen, listing, parse
+from prunecli.runtime.definition_folders import Folder, Shelf
 
 CLAUDE = """---
 name: code-reviewer

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import StorageFailed
 from prunecli.model.events import ToolResult, ToolStarted
 from prunecli.model.messages import plain_text
 from prunecli.model.record_codec import encode_record
 from prunecli.session.log import read_log
+from prunecli.util.errors import StorageFailed
 from tests.faults.disks import Disk, can_mount, enlarge, small_disk
 from tests.faults.playing import Play, Played, played, traces
 

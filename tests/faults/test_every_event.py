@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConnectionLost, Overloaded, RateLimited
 from prunecli.model.events import Record
+from prunecli.util.errors import ConnectionLost, Overloaded, RateLimited
 from tests.faults.playing import Play, Played, played, traces
 
 SHORT, LONG = Play(1, 0), Play(3, 5)

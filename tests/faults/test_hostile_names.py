@@ -19,11 +19,10 @@ from zlib import crc32
 import pytest
 
 from prunecli.commands.command import run_line
-from prunecli.errors import PrunecliError, ToolError
+from prunecli.features.export.exporters.formats import exported
+from prunecli.features.rewind.rewinding import outlook_of, points_of, rewind
+from prunecli.features.subagents.task_records import number_of
 from prunecli.runtime import Runtime
-from prunecli.runtime.rewinding import outlook_of, points_of, rewind
-from prunecli.runtime.task_records import number_of
-from prunecli.session.exporters.formats import exported
 from prunecli.session.importers.source import read_source
 from prunecli.session.importers.store_import import save
 from prunecli.session.log import read_log
@@ -31,6 +30,7 @@ from prunecli.session.session_files import remove, tasks_of
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import KeptOutput
+from prunecli.util.errors import PrunecliError, ToolError
 from tests.scripted import says
 from tests.starting import start
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionLocked, SessionReadOnly
-from prunecli.headless import EXIT_SESSION
-from prunecli.launch import exit_code
-from prunecli.launch_options import Launch
+from prunecli.cli.launch import exit_code
+from prunecli.front.headless.run import EXIT_SESSION
 from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime.make import make_runtime
 from prunecli.session.loading import LONG_BYTES
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionLocked, SessionReadOnly
+from prunecli.util.launch_options import Launch
 from tests import preloaded
 from tests.waiting import wait_until
 

@@ -12,7 +12,7 @@ from typing import Any
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.inspect import inspect
+from prunecli.features.inspector.inspect import inspect
 from prunecli.model.events import Record
 from prunecli.session.importers.source import read_source
 from tests.sessions import SESSIONS

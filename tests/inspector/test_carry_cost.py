@@ -1,8 +1,8 @@
 """How often an entry was sent, and as what."""
 
-from prunecli.inspector.labels import Key
-from prunecli.inspector.measured import Rides
-from prunecli.inspector.outline import Outline
+from prunecli.context.labels import Key
+from prunecli.context.measured import Rides
+from prunecli.context.outline import Outline
 from prunecli.model.events import PrunReverted, RequestSent, Rewound
 from tests.context.talk import Talk, tokens
 

@@ -4,20 +4,20 @@ from dataclasses import replace
 
 from prunecli.context.again import withheld
 from prunecli.context.expectations import Caps
+from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
+from prunecli.context.manual_edits import at_the_end, in_place, plan
+from prunecli.context.outline import Outline, Row
 from prunecli.context.spill import held_part, held_words, spill
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.labels import Key
-from prunecli.inspector.manual_edits import at_the_end, in_place, plan
-from prunecli.inspector.outline import Outline, Row
+from prunecli.features.export.exporters.formats import exported
+from prunecli.features.export.exporters.redact import redacted
+from prunecli.features.inspector.columns import cells_of
+from prunecli.front.presentation.entries import Output
+from prunecli.front.presentation.outcomes import body_of, outcome_of
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
 from prunecli.model.touches import Touches
-from prunecli.presentation.entries import Output
-from prunecli.presentation.outcomes import body_of, outcome_of
-from prunecli.session.exporters.formats import exported
-from prunecli.session.exporters.redact import redacted
-from prunecli.tui.screens.context_columns import cells_of
 from prunecli.tui.transcript.pieces import output_parts
 from tests.context.talk import Talk
 

@@ -5,9 +5,9 @@ import pytest
 from prunecli.context.again import shown_in
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
-from prunecli.inspector.labels import Key, cache_forms
-from prunecli.inspector.manual_edits import Act, Plan, at_the_end, in_place, plan
-from prunecli.inspector.outline import PARTS, Outline, window_map
+from prunecli.context.labels import Key, cache_forms
+from prunecli.context.manual_edits import Act, Plan, at_the_end, in_place, plan
+from prunecli.context.outline import PARTS, Outline, window_map
 from prunecli.model.events import (
     AssistantMessage,
     Pinned,

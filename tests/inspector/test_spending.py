@@ -3,7 +3,7 @@
 import pytest
 
 from prunecli.context.prune_history import Fetch, Lacked, PruneStats
-from prunecli.inspector.spending import Pruning, paid, pruning, rewrites
+from prunecli.context.spending import Pruning, paid, pruning, rewrites
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Event, Record
 from prunecli.model.messages import Text, Usage
 

@@ -1,6 +1,6 @@
 """Which row of the totals per tool each part of the context counts in."""
 
-from prunecli.inspector.outline import Outline
+from prunecli.context.outline import Outline
 from prunecli.model.events import Attached, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.notes import notice

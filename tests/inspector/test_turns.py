@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from prunecli.inspector.spending import effects, payments_of, turns
+from prunecli.context.spending import effects, payments_of, turns
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text, Usage
 from tests.laws.logs import logs

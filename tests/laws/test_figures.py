@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
+from prunecli.context.labels import withheld_by
 from prunecli.context.ledger import Ledger, ledger
+from prunecli.context.outline import Outline, window_map
 from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, Chars4, Scale
 from prunecli.context.view import View
-from prunecli.inspector.inspect import inspect
-from prunecli.inspector.labels import withheld_by
-from prunecli.inspector.listing import Listing
-from prunecli.inspector.outline import Outline, window_map
+from prunecli.features.inspector.inspect import inspect
+from prunecli.features.inspector.listing import Listing
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.features.replay.prefix import blocks_of
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -26,7 +27,6 @@ from prunecli.model.messages import Text, Usage
 from prunecli.model.notes import notice
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import WireMessage
-from prunecli.replay.prefix import blocks_of
 from tests.context.project import project
 from tests.laws.logs import logs
 from tests.session.points import folded

@@ -6,21 +6,21 @@ from itertools import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.context import labels
 from prunecli.context.economics import Market
 from prunecli.context.exchange import Entry
 from prunecli.context.impact import impact
+from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
+from prunecli.context.manual_edits import Act, cleared, plan
+from prunecli.context.outline import PARTS, Outline, Row, WindowMap, apportioned, window_map
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, total
 from prunecli.context.view import View
-from prunecli.errors import InvalidRequest
-from prunecli.inspector import labels
-from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import ORDERS, Found, Listing, Order, Ranked, largest_result
-from prunecli.inspector.manual_edits import Act, cleared, plan
-from prunecli.inspector.outline import PARTS, Outline, Row, WindowMap, apportioned, window_map
+from prunecli.features.inspector.listing import ORDERS, Found, Listing, Order, Ranked, largest_result
 from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
+from prunecli.util.errors import InvalidRequest
 from tests.context.project import project
 from tests.laws.checks import valid
 from tests.laws.logs import sessions

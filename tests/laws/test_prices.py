@@ -17,10 +17,10 @@ from prunecli.context.economics import cold
 from prunecli.context.impact import Impact, impact
 from prunecli.context.ledger import prun_applied
 from prunecli.context.prun import plan_edits, plan_prun
+from prunecli.context.spending import balance
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.context.view import View
-from prunecli.inspector.spending import balance
 from prunecli.model.events import (
     AssistantMessage,
     BilledReason,
@@ -33,11 +33,11 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text, ToolUse, Usage
-from prunecli.paths import Places
 from prunecli.providers.models import ModelTable, cost, token_factor
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime.choices import Choices
 from prunecli.session.importers.source import read_source
+from prunecli.util.paths import Places
 from tests.golden.requests import SESSIONS
 from tests.laws.exact import Piece, Played, play, png, whole
 from tests.sessions import COMPLETE

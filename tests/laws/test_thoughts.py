@@ -12,10 +12,10 @@ from prunecli.agent.assemble import ModelSettings, compaction_request
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.economics import Market
 from prunecli.context.impact import Overlay, impact, lost_blocks
+from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.listing import Listing
-from prunecli.inspector.outline import Outline
+from prunecli.features.inspector.listing import Listing
 from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import (

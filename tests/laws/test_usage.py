@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 
 from prunecli.context.bill import Bill
+from prunecli.context.spending import balance, payments_of
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.spending import balance, payments_of
+from prunecli.features.money.usage import Pricing, SessionUsage, total, usage_of
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
@@ -19,7 +20,6 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, Usage
-from prunecli.runtime.usage import Pricing, SessionUsage, total, usage_of
 from prunecli.session.audit import audit
 from tests.laws.logs import logs, sessions
 from tests.session.points import folded

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from prunecli.errors import FieldRefused, SignatureRejected
 from prunecli.providers.failures import Failures
 from prunecli.providers.optional_fields import BLOCK_BINDING
+from prunecli.util.errors import FieldRefused, SignatureRejected
 from tests.live.api import ADAPTIVE, BINDING, PUZZLES, Answer, Api, Talk, bound
 
 ADD = {

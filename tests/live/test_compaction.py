@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from prunecli.context.compaction import CompactionPlan, signed_summary
-from prunecli.errors import SummaryRejected
 from prunecli.model.codec import content_from_json
 from prunecli.model.requests import COMPACTION_BETA
+from prunecli.util.errors import SummaryRejected
 from tests.live.api import BINDING, Answer, Api, Talk, bound, text
 from tests.live.test_bound_thinking import meaning
 

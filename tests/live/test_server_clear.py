@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from prunecli.errors import FieldRefused
 from prunecli.providers.optional_fields import CONTEXT_MANAGEMENT, CONTEXT_MANAGEMENT_BETA
+from prunecli.util.errors import FieldRefused
 from tests.live.api import BINDING, Api, bound
 from tests.live.test_bound_thinking import ADD, meaning
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
-from prunecli.mcp.connection import World
-from prunecli.mcp.definition import Definition
-from prunecli.mcp.elicitation import Elicit, decline
-from prunecli.mcp.hub import Hub, Wanted
-from prunecli.mcp.server_state import Server
+from prunecli.features.mcp.connection import World
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.elicitation import Elicit, decline
+from prunecli.features.mcp.hub import Hub, Wanted
+from prunecli.features.mcp.server_state import Server
 from tests.waiting import until, wait_until
 
 HERE = Path(__file__).parent

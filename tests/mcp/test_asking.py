@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ToolError
-from prunecli.mcp.elicitation import Elicitation, Field, Reply, page, question
+from prunecli.features.mcp.elicitation import Elicitation, Field, Reply, page, question
 from prunecli.model.messages import Json, plain_text
+from prunecli.util.errors import ToolError
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 
 

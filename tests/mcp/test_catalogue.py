@@ -2,8 +2,8 @@
 
 import pytest
 
-from prunecli.mcp.catalogue import MAX_CHARS, in_words, listed, search
-from prunecli.mcp.server_state import Offer, RemotePrompt, RemoteTool, Server
+from prunecli.features.mcp.catalogue import MAX_CHARS, in_words, listed, search
+from prunecli.features.mcp.server_state import Offer, RemotePrompt, RemoteTool, Server
 
 TOOLS = (
     RemoteTool("create_issue", "Create an issue in a repository.", {"type": "object", "title": "X"}),

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from prunecli.mcp.definition import Definition, DefinitionError, OAuth, name_problem, url_problem
-from prunecli.mcp.starting import explain, masked, masked_url, server_environment
+from prunecli.features.mcp.definition import Definition, DefinitionError, OAuth, name_problem, url_problem
+from prunecli.features.mcp.starting import explain, masked, masked_url, server_environment
 
 LOCAL = Definition("files", command="npx", args=("-y", "${PACKAGE:-server}"), origin=".mcp.json")
 REMOTE = Definition("hub", "http", url="https://mcp.example/mcp", headers={"X-Key": "${KEY}"})

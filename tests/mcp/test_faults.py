@@ -11,14 +11,14 @@ from time import monotonic
 
 import pytest
 
-from prunecli.errors import ToolError
-from prunecli.headless import OutputFormat, run_headless
-from prunecli.mcp import catalogue
-from prunecli.mcp.definition import Definition
-from prunecli.mcp.hub import Hub, Wanted
+from prunecli.features.mcp import catalogue
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.hub import Hub, Wanted
+from prunecli.features.mcp.servers import TITLE
+from prunecli.front.headless.run import OutputFormat, run_headless
 from prunecli.model.messages import plain_text
 from prunecli.model.notes import newest_notice
-from prunecli.runtime.mcp_servers import TITLE
+from prunecli.util.errors import ToolError
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 from tests.scripted import says
 from tests.starting import start
@@ -226,7 +226,7 @@ async def test_a_process_that_a_server_left_behind_is_ended_with_it(tmp_path: Pa
 SESSION = """
 import asyncio, os, sys
 from pathlib import Path
-from prunecli.mcp.stdio import stdio_transport
+from prunecli.features.mcp.stdio import stdio_transport
 
 async def serve():
     argv = (sys.executable, *sys.argv[1:])

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import ToolError
-from prunecli.mcp.definition import Definition
-from prunecli.mcp.elicitation import Elicitation, Reply
-from prunecli.mcp.hub import MISSING, Hub, Wanted
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.elicitation import Elicitation, Reply
+from prunecli.features.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
+from prunecli.util.errors import ToolError
 from tests.mcp.running import HERE, hub_of, listening, nothing, raw, sdk, server_of, world
 from tests.serving import Answer, as_json, serving
 from tests.waiting import until, wait_until

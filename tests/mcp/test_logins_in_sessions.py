@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from prunecli.errors import ToolError
-from prunecli.mcp.definition import Definition
-from prunecli.mcp.hub import Hub, Wanted
-from prunecli.mcp.logins import Login
-from prunecli.mcp.oauth import log_in, quiet_auth
-from prunecli.mcp.server_state import State
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.hub import Hub, Wanted
+from prunecli.features.mcp.logins import Login
+from prunecli.features.mcp.oauth import log_in, quiet_auth
+from prunecli.features.mcp.server_state import State
 from prunecli.model.messages import plain_text
+from prunecli.util.errors import ToolError
 from tests.mcp.authorization import Authorization, authorization
 from tests.mcp.guarded import guarded
 from tests.mcp.running import nothing, server_of, world

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.mcp.definition import OAuth
-from prunecli.mcp.mcp_json import MAX_BYTES, MAX_SERVERS, Found, read_servers
+from prunecli.features.mcp.definition import OAuth
+from prunecli.features.mcp.mcp_json import MAX_BYTES, MAX_SERVERS, Found, read_servers
 
 FOLDER = Path("/project")
 

@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx2
 import pytest
 
-from prunecli.errors import ConfigError, PrunecliError
-from prunecli.mcp.definition import Definition, OAuth
-from prunecli.mcp.logins import Login
-from prunecli.mcp.oauth import LoginFailed, NeedsLogin, log_in, may_log_in, quiet_auth
-from prunecli.mcp.redirect import Redirect
+from prunecli.features.mcp.definition import Definition, OAuth
+from prunecli.features.mcp.logins import Login
+from prunecli.features.mcp.oauth import LoginFailed, NeedsLogin, log_in, may_log_in, quiet_auth
+from prunecli.features.mcp.redirect import Redirect
+from prunecli.util.errors import ConfigError, PrunecliError
 from tests.mcp.authorization import Authorization, authorization
 
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from prunecli.mcp.results import output_of
+from prunecli.features.mcp.results import output_of
 from prunecli.model.messages import Image, Media, Text
 from tests.tools.files.test_image import png
 

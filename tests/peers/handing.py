@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from prunecli.launch_options import Launch
 from prunecli.model.events import Record, SettingChanged
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.session.importers.handoff import find
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.launch_options import Launch
 from tests.endpoint import Endpoint
 
 NEXT = "And now?"

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConnectionLost
-from prunecli.launch_options import Launch
+from prunecli.front.plain.reader import PlainReader
+from prunecli.front.plain.talk import Talk
+from prunecli.front.presentation import prompt_history as history
+from prunecli.front.presentation.presenter import Presenter
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import APPROVED
 from prunecli.model.signals import (
@@ -18,14 +20,12 @@ from prunecli.model.signals import (
     SummaryStarted,
     ToolProgress,
 )
-from prunecli.plain.reader import PlainReader
-from prunecli.plain.talk import Talk
-from prunecli.presentation import prompt_history as history
-from prunecli.presentation.presenter import Presenter
 from prunecli.providers.provider import TextDelta
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import ConnectionLost
+from prunecli.util.launch_options import Launch
 from tests.scripted import Scripted, calls, fails, says
 from tests.serving import as_json, serving
 from tests.session.importers import stores

@@ -1,8 +1,8 @@
 """What the agent is doing, in words."""
 
+from prunecli.front.presentation.activity import SUMMARIZING, WAITING, CurrentActivity
 from prunecli.model.events import AssistantMessage, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.signals import RetryScheduled, StreamStarted, SummaryEnded, SummaryStarted
-from prunecli.presentation.activity import SUMMARIZING, WAITING, CurrentActivity
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.presentation.completion import (
+from prunecli.front.presentation.completion import (
     Wanted,
     argument_offers,
     command_offers,

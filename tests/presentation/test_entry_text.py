@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choice, Choose, Table
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Divider,
@@ -15,7 +15,7 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.presentation.entry_text import (
+from prunecli.front.presentation.entry_text import (
     choice_lines,
     chosen,
     diff_lines,
@@ -24,7 +24,7 @@ from prunecli.presentation.entry_text import (
     status_line,
     table_lines,
 )
-from prunecli.presentation.questions import Sheet
+from prunecli.front.presentation.questions import Sheet
 from tests.starting import start
 
 

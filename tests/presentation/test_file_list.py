@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prunecli.presentation import completion as files
+from prunecli.front.presentation import completion as files
 from tests.files import put
 
 

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.presentation.fuzzy import best, spans
+from prunecli.front.presentation.fuzzy import best, spans
 
 NAMES = ["src/parser.py", "src/lexer.py", "tests/test_parser.py", "README.md", "src/", "docs/spare.md"]
 

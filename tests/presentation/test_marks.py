@@ -1,7 +1,7 @@
 """Which edits stand on which records: the marks of pruning."""
 
+from prunecli.front.presentation.marks import Marks, label
 from prunecli.model.edits import Edit
-from prunecli.presentation.marks import Marks, label
 
 CLEAR = Edit("clear", 5, "t1", "[gone]", 4_100, 12)
 TRIM = Edit("trim", 5, "t1", "short", 4_100, 1_000)

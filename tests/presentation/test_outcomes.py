@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from prunecli.context.render import INTERRUPTED
-from prunecli.model.events import Spilled, ToolResult
-from prunecli.model.messages import INVALID_INPUT, Image, Text
-from prunecli.presentation.entries import Diff, Output, ToolState
-from prunecli.presentation.outcomes import (
+from prunecli.front.presentation.entries import Diff, Output, ToolState
+from prunecli.front.presentation.outcomes import (
     advice,
     argument_of,
     body_of,
@@ -17,6 +15,8 @@ from prunecli.presentation.outcomes import (
     outcome_of,
     state_of,
 )
+from prunecli.model.events import Spilled, ToolResult
+from prunecli.model.messages import INVALID_INPUT, Image, Text
 
 
 def result(text: str = "", *, name: str = "bash", error: bool = False, **details: object) -> ToolResult:

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.front.presentation import entries as shown
+from prunecli.front.presentation.entries import ToolState
+from prunecli.front.presentation.presenter import Presenter, present_all
+from prunecli.front.presentation.transcript_changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -36,10 +40,6 @@ from prunecli.model.signals import (
     SummaryStarted,
     ToolProgress,
 )
-from prunecli.presentation import entries as shown
-from prunecli.presentation.entries import ToolState
-from prunecli.presentation.presenter import Presenter, present_all
-from prunecli.presentation.transcript_changes import Add, Anew, Change, Feed, Finish, Put, Tail
 from prunecli.providers.provider import TextDelta, ThinkingDelta, ToolCallDelta
 
 CALL = ToolUse("t1", "bash", {"command": "pytest -q"})

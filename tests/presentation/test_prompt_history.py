@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.presentation import prompt_history as history
-from prunecli.presentation.prompt_history import History
+from prunecli.front.presentation import prompt_history as history
+from prunecli.front.presentation.prompt_history import History
 
 
 def test_what_is_appended_is_read_back_oldest_first_and_each_text_once(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Asked
+from prunecli.front.presentation.entry_text import sheet_lines
+from prunecli.front.presentation.questions import Sheet, sheet_of
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches, named
-from prunecli.presentation.entry_text import sheet_lines
-from prunecli.presentation.questions import Sheet, sheet_of
 
 CWD = Path("/w/project")
 

@@ -10,7 +10,6 @@ from prunecli.agent.decide import Mailbox
 from prunecli.agent.execute import Answer, Asked, Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.loop import Run
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.agent.policy import Policy
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -27,6 +26,7 @@ from prunecli.model.messages import Text, ToolUse, plain_text, tool_uses
 from prunecli.model.requests import PREAMBLE, Preamble, Request, WireMessage
 from prunecli.providers.available.demo import DemoProvider
 from prunecli.providers.provider import Response, StreamEvent
+from prunecli.safety.permissions.verdict import Rules
 from prunecli.session.session import Session
 from prunecli.tools.inputs import definition
 from prunecli.tools.registry import load

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer
-from prunecli.errors import ToolError
 from prunecli.model.messages import plain_text
 from prunecli.providers.demo_tour import (
     BUG,
@@ -18,6 +17,7 @@ from prunecli.providers.demo_tour import (
     PARSER,
     STEP_BY_STEP,
 )
+from prunecli.util.errors import ToolError
 from tests.providers.demo_bench import TOOLS, Bench
 
 WHOLE = [

@@ -7,10 +7,10 @@ import pytest
 from prunecli.config.credentials import connection_for, keys_of, lacks_key, save_key
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.errors import ConfigError
-from prunecli.paths import PACKAGE, Places
 from prunecli.providers.endpoints import FEATURES, KNOWN, markdown
 from prunecli.providers.registry import Connection
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import PACKAGE, Places
 
 KEY = "or-0123456789"
 

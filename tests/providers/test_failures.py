@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.agent.retry import RetryPolicy
-from prunecli.errors import (
+from prunecli.providers.failures import Failures, retry_after
+from prunecli.util.errors import (
     BadRequest,
     ConnectionLost,
     ContextOverflow,
@@ -23,7 +24,6 @@ from prunecli.errors import (
     SummaryRejected,
     Unauthorized,
 )
-from prunecli.providers.failures import Failures, retry_after
 
 KEY = "sk-ant-api03-abcDEF_123-456"
 TOKEN = "gateway.token+with(regex)chars"

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from prunecli.errors import ContextOverflow
 from prunecli.model.messages import Text
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.runtime.local_servers import find
+from prunecli.util.errors import ContextOverflow
 from tests.providers.test_real_server import address, asked, response_to  # noqa: F401  # address is a fixture
 from tests.waiting import wait_until
 

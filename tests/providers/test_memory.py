@@ -14,7 +14,7 @@ MOST_MEGABYTES = 50
 CLIENT = """
 import asyncio, sys
 from pathlib import Path
-from prunecli.errors import ProviderError
+from prunecli.util.errors import ProviderError
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from tests.providers.requests import request
 

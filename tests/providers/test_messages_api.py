@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from prunecli.agent.retry import RetryPolicy
-from prunecli.errors import (
+from prunecli.model.messages import Opaque, Text, Thinking, ToolUse
+from prunecli.model.requests import Request
+from prunecli.providers.messages_api import AnthropicProvider, Endpoint
+from prunecli.providers.provider import Begun, Provider, Response, StreamEvent, TextDelta, ToolCallDelta
+from prunecli.providers.response_reader import LOCAL_PATIENCE, Patience
+from prunecli.util.errors import (
     BadRequest,
     ConfigError,
     ConnectionLost,
@@ -20,11 +25,6 @@ from prunecli.errors import (
     RateLimited,
     Unauthorized,
 )
-from prunecli.model.messages import Opaque, Text, Thinking, ToolUse
-from prunecli.model.requests import Request
-from prunecli.providers.messages_api import AnthropicProvider, Endpoint
-from prunecli.providers.provider import Begun, Provider, Response, StreamEvent, TextDelta, ToolCallDelta
-from prunecli.providers.response_reader import LOCAL_PATIENCE, Patience
 from tests import endpoint as fake
 from tests.providers.requests import request
 from tests.waiting import ClockLoop, on_clock

@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 
-from prunecli.errors import ConfigError
 from prunecli.model.claude import is_bound
 from prunecli.model.messages import Usage
 from prunecli.providers import models
 from prunecli.providers.models import ALIASES, ModelInfo, ModelTable, Prices, cost, token_factor
 from prunecli.session.digest import LONG_PROMPT
+from prunecli.util.errors import ConfigError
 from tests.endpoint import MODELS
 
 DATA = Path(models.__file__).parent.parent / "data"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ConnectionLost, UsageError
 from prunecli.providers.failures import Failures
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.network import route
+from prunecli.util.errors import ConnectionLost, UsageError
 from tests.endpoint import Reply, serve
 from tests.providers.requests import request
 

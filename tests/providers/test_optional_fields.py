@@ -2,7 +2,6 @@
 
 import pytest
 
-from prunecli.errors import BadRequest, FieldRefused, SignatureRejected
 from prunecli.model.requests import COMPACTION
 from prunecli.providers.failures import Failures
 from prunecli.providers.optional_fields import (
@@ -15,6 +14,7 @@ from prunecli.providers.optional_fields import (
     THINKING,
     refused_fields,
 )
+from prunecli.util.errors import BadRequest, FieldRefused, SignatureRejected
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from prunecli.errors import ContextOverflow
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import Preamble, Request, WireMessage
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.provider import Response, TextDelta
+from prunecli.util.errors import ContextOverflow
 from tests.providers.requests import TOOL
 
 pytestmark = pytest.mark.endpoint

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ContextOverflow
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.providers.messages_api import AnthropicProvider, Endpoint
 from prunecli.providers.provider import Begun, Response, StreamEvent
+from prunecli.util.errors import ContextOverflow
 from tests.providers.requests import request
 from tests.serving import EVENTS, Answer, as_json, serving
 

@@ -10,11 +10,11 @@ from prunecli.config.credentials import connection_for, credentials, save_key
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
 from prunecli.config.strategies import Strategies, import_file
-from prunecli.errors import ConfigError, PrunecliError
-from prunecli.paths import Places
+from prunecli.features.doctor.checkup import Patient, checkup
 from prunecli.providers.registry import Providers
-from prunecli.runtime.checkup import Patient, checkup
 from prunecli.tools.processes.environment import child_environment
+from prunecli.util.errors import ConfigError, PrunecliError
+from prunecli.util.paths import Places
 from tests.config_sample import sample
 
 TOY = '''\

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.errors import ConfigError
 from prunecli.providers import tokenizer
 from prunecli.providers.tokenizer import LARGE_CHARS, MAX_PIECE, VOCABULARY, Tokenizer, pieces
+from prunecli.util.errors import ConfigError
 
 DATA = Path(tokenizer.__file__).parent.parent / "data"
 

@@ -13,13 +13,20 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import BadRequest, ConnectionLost, Overloaded, ProviderError, RateLimited, Unauthorized
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.provider import Response
 from prunecli.providers.registry import Transport
 from prunecli.providers.thinking import betas_for, thinking_config
 from prunecli.providers.wire import Endpoint
+from prunecli.util.errors import (
+    BadRequest,
+    ConnectionLost,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    Unauthorized,
+)
 from tests import endpoint as fake
 from tests.agent.running import Bench
 from tests.providers.requests import request
@@ -88,7 +95,7 @@ def test_the_first_frame_needs_neither_records_nor_the_agent():
     """What the screen imports before its first key: importing these takes a tenth of the start."""
     script = """
 import json, sys
-import prunecli.config, prunecli.flags, prunecli.tui.app
+import prunecli.config, prunecli.cli.flags, prunecli.tui.app
 print(json.dumps(sorted(sys.modules)))
 """
     later = {

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from prunecli.context.expectations import Expectations
-from prunecli.paths import PACKAGE
+from prunecli.features.replay.fit import Cut, Evidence, Seen, fitted
 from prunecli.providers.models import load_expectations
-from prunecli.replay.fit import Cut, Evidence, Seen, fitted
+from prunecli.util.paths import PACKAGE
 
 SHIPPED = load_expectations(PACKAGE / "data")
 

@@ -10,6 +10,11 @@ from prunecli.context.strategies import keep_last_n_steps
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
+from prunecli.features.replay.play import Part, Player, Terms, Watch
+from prunecli.features.replay.rates import Rates
+from prunecli.features.replay.rows import Row
+from prunecli.features.replay.script import Script, script_of
+from prunecli.features.replay.series import Series
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -28,11 +33,6 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, Thinking, ToolUse, Usage
 from prunecli.model.requests import PREAMBLE
-from prunecli.replay.play import Part, Player, Terms, Watch
-from prunecli.replay.rates import Rates
-from prunecli.replay.rows import Row
-from prunecli.replay.script import Script, script_of
-from prunecli.replay.series import Series
 
 RATES = Rates(input=10.0, read=1.0, write=12.5, output=50.0)
 LINE = "the quick brown fox jumps over the lazy dog, twice"

@@ -11,6 +11,8 @@ from prunecli.config.references import chosen
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context
 from prunecli.context.view import View
+from prunecli.features.replay.prefix import PrefixCache
+from prunecli.features.replay.script import script_of
 from prunecli.model.events import (
     AssistantMessage,
     Record,
@@ -22,8 +24,6 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
-from prunecli.replay.prefix import PrefixCache
-from prunecli.replay.script import script_of
 from prunecli.session.importers.source import read_source
 from tests.laws.exact import SYSTEM, TOOLS, Endpoint, Piece, Played
 from tests.sessions import SESSIONS

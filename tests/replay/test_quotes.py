@@ -4,9 +4,7 @@ from typing import ClassVar, SupportsIndex
 
 import pytest
 
-from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
-from prunecli.model.messages import Text, ToolUse
-from prunecli.replay.regret import (
+from prunecli.features.replay.regret import (
     LENGTH,
     Match,
     Quoting,
@@ -19,6 +17,8 @@ from prunecli.replay.regret import (
     needed,
     old_texts,
 )
+from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
+from prunecli.model.messages import Text, ToolUse
 
 LINE = "the quick brown fox jumps over the lazy dog, twice"
 

@@ -1,6 +1,6 @@
 """The courses of plays that a page shows."""
 
-from prunecli.replay.series import Courses, Series
+from prunecli.features.replay.series import Courses, Series
 
 
 def test_only_the_most_expensive_sessions_are_kept() -> None:

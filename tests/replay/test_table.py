@@ -1,7 +1,7 @@
 """The terminal's table: its first three lines answer which setting is cheapest, what it saves and what it risks."""
 
-from prunecli.replay.prefix import Validation, together
-from prunecli.replay.rows import Report, Row, lines, totals
+from prunecli.features.replay.prefix import Validation, together
+from prunecli.features.replay.rows import Report, Row, lines, totals
 
 
 def rows(session: str, agent: str, requests: int, cost: float, saved: float, worse: float = 0.0) -> list[Row]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.features.replay.stage import Setting
 from prunecli.model.events import RunEnded
-from prunecli.replay.stage import Setting
 from prunecli.session.importers.source import read_source
 from tests.replay.playable import playable
 from tests.replay.through import lived, replayed, sets_of

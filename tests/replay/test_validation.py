@@ -7,10 +7,10 @@ import pytest
 
 from prunecli.context.ledger import prun_applied
 from prunecli.context.view import View
+from prunecli.features.replay.prefix import together, validated
 from prunecli.model.events import Record, RequestSent
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
-from prunecli.replay.prefix import together, validated
 from prunecli.session.importers.source import read_source
 from tests.golden.requests import SESSIONS
 from tests.laws.exact import Played, play

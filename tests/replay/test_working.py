@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import PrunecliError, SessionLocked
-from prunecli.replay.working import Outcome, each_session
+from prunecli.features.replay.working import Outcome, each_session
+from prunecli.util.errors import PrunecliError, SessionLocked
 
 ROOT = Path(__file__).parents[2]
 PATHS = [Path(name) for name in ("one", "two", "three", "four", "five", "six")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands import pin, prune, restore, undo
+from prunecli.features.replay.stage import Setting
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -22,7 +23,6 @@ from prunecli.model.events import (
 from prunecli.model.messages import Text, Thinking
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Offer, Provider, Response, StreamEvent
-from prunecli.replay.stage import Setting
 from prunecli.runtime import Runtime
 from prunecli.runtime.running import mentioned, run_of
 from tests.laws.exact import png

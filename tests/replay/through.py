@@ -11,6 +11,10 @@ from pathlib import Path
 from prunecli.context import render
 from prunecli.context.ledger import Ledger
 from prunecli.context.tokens import Chars4
+from prunecli.features.replay.play import Player, Sent, Spill
+from prunecli.features.replay.rates import Table
+from prunecli.features.replay.script import Script, Step, script_of
+from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -29,10 +33,6 @@ from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.messages_api import Endpoint as Address
 from prunecli.providers.models import ModelTable, load_expectations
 from prunecli.providers.provider import Provider
-from prunecli.replay.play import Player, Sent, Spill
-from prunecli.replay.rates import Table
-from prunecli.replay.script import Script, Step, script_of
-from prunecli.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.runtime import Runtime
 from prunecli.tools.tool import ToolContext, ToolOutput
 from tests.endpoint import Call, Endpoint, Reply, Rules

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, Say, Table, run_line
-from prunecli.errors import UsageError
+from prunecli.features.rewind.rewinding import outlook_of, points_of, rewind
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.requests import PREAMBLE
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import real_folder
 from prunecli.runtime.notices import session_notices
-from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import UsageError
 from tests.scripted import Scripted, calls, says
 from tests.session.snapshotting import repository
 from tests.starting import result_events, start

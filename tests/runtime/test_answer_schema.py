@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import PrunecliError
 from prunecli.runtime.answer_schema import AnswerSchema
+from prunecli.util.errors import PrunecliError
 
 TREE = {"type": "object", "required": ["n"], "properties": {"n": {"type": "array", "items": {"$ref": "#"}}}}
 BACKTRACKS = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(a+)+$"}}}

@@ -11,11 +11,11 @@ import pytest
 import prunecli
 from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
+from prunecli.context.spending import paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ConnectionLost, Overloaded, ProviderError
-from prunecli.headless import run_headless
-from prunecli.inspector.spending import paid
+from prunecli.features.subagents.task_records import bill
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -32,12 +32,12 @@ from prunecli.providers.provider import Begun, StreamEvent, TextDelta, ThinkingD
 from prunecli.runtime import Runtime
 from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
-from prunecli.runtime.task_records import bill
 from prunecli.session.audit import audit
 from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import ConnectionLost, Overloaded, ProviderError
 from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import closed, start
 from tests.waiting import DEADLINE

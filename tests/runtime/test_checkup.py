@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.commands.command import InThread, Table, run_line
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
+from prunecli.features.doctor.checkup import Finding, Patient, checkup
 from prunecli.model.requests import Request
-from prunecli.paths import Places
 from prunecli.providers.models import Offer
 from prunecli.providers.provider import StreamEvent
-from prunecli.runtime.checkup import Finding, Patient, checkup
+from prunecli.util.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
+from prunecli.util.paths import Places
 from tests.files import put
 from tests.starting import start
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import PrunecliError
 from prunecli.runtime.clipboard import KEPT_SECONDS, Copied, clipped, copied, helpers
+from prunecli.util.errors import PrunecliError
 from tests.tools.files.test_image import png
 
 

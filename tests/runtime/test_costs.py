@@ -12,7 +12,7 @@ import pytest
 import prunecli
 from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
-from prunecli.headless import run_headless
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import AssistantMessage, Record, SettingChanged
 from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record

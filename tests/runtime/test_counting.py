@@ -15,11 +15,11 @@ from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import ModelInfo, load_expectations
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import LARGE_CHARS, Measuring, count_ahead, to_count
 from prunecli.session.session import Session
+from prunecli.util.paths import PACKAGE
 from tests.starting import start
 
 EXPECTATIONS = load_expectations(PACKAGE / "data")

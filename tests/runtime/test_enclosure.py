@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.config.effective import Config
-from prunecli.errors import UsageError
-from prunecli.headless import OutputFormat, Printer
+from prunecli.front.headless.run import OutputFormat, Printer
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage, plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.rules_as_walls import make_walls
 from prunecli.runtime.user_shell import shell
-from prunecli.sandbox.layout import layout_for
-from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.safety.permissions.verdict import Rules
+from prunecli.safety.sandbox.layout import layout_for
+from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.processes.confinement import Confined
+from prunecli.util.errors import UsageError
 from tests.scripted import Scripted, calls, says
 from tests.starting import start
 

@@ -8,7 +8,6 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, Table, all_commands, offered, run_line
-from prunecli.errors import UsageError
 from prunecli.model.events import CompactionApplied, Rewound, SettingChanged, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import notice_parts, typed
@@ -16,6 +15,7 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.tools.registry import load
+from prunecli.util.errors import UsageError
 from tests.files import put
 from tests.scripted import Scripted, calls, says
 from tests.starting import start

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionNotFound
-from prunecli.launch_options import Launch
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import SessionNotFound
+from prunecli.util.launch_options import Launch
 from tests.scripted import says
 from tests.starting import start
 

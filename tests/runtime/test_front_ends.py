@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.commands.command import run_line
-from prunecli.figures import short
-from prunecli.headless import run_headless
-from prunecli.inspector.labels import withheld_by
+from prunecli.context.labels import withheld_by
+from prunecli.front.headless.run import run_headless
+from prunecli.front.presentation.entry_text import status_line
 from prunecli.library import Pruner
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.presentation.entry_text import status_line
 from prunecli.runtime import Runtime
+from prunecli.util.figures import short
 from tests.scripted import says
 from tests.starting import start
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choose, Effect, Say, Table, run_line
-from prunecli.errors import ConfigError, PromptBlocked
-from prunecli.launch_options import Launch
 from prunecli.model.messages import ToolUse
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import ConfigError, PromptBlocked
+from prunecli.util.launch_options import Launch
 from tests.extensions.test_hook_requests import listening
 from tests.runtime.hooked import group, hooked
 from tests.scripted import calls, says

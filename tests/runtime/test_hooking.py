@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.errors import PromptBlocked
+from prunecli.front.presentation.activity import CurrentActivity
 from prunecli.model.events import AssistantMessage, RunEnded, ToolStarted, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
-from prunecli.presentation.activity import CurrentActivity
+from prunecli.util.errors import PromptBlocked
 from tests.runtime.hooked import Hooked, closed, group, hooked, prints, special
 from tests.scripted import ScriptedProvider, calls, says
 from tests.waiting import until
@@ -409,7 +409,7 @@ def test_a_run_without_hooks_imports_nothing_of_them(tmp_path: Path) -> None:
     script = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from prunecli.launch_options import Launch\n"
+        "from prunecli.util.launch_options import Launch\n"
         "from prunecli.runtime.make import make_runtime\n"
         "asked = Launch(headless=True, trust=True, cwd=Path(sys.argv[1]), flags={'--model': 'demo'})\n"
         "runtime = make_runtime(asked, {'HOME': sys.argv[1]})\n"

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.commands.command import Say, Table, run_line
-from prunecli.commands.jobs import words
 from prunecli.context.spill import kind_of
 from prunecli.context.view import View
-from prunecli.headless import run_headless
+from prunecli.features.jobs.command import words
+from prunecli.features.rewind.rewinding import points_of, rewind
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.notes import notice_parts
 from prunecli.model.signals import Notice, SessionEvent, ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.runtime import Runtime
-from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.background import CAP

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from prunecli.context.economics import cold
-from prunecli.launch_options import Launch
 from prunecli.model.events import Event, SessionStarted, SettingChanged, UserMessage
 from prunecli.model.messages import Text, Usage
 from prunecli.providers.optional_fields import CACHE_CONTROL
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.tui.widgets.status import cache_words, session_line
+from prunecli.util.launch_options import Launch
 from tests.scripted import Scripted, says
 from tests.session.written import answer, lines, prompt
 from tests.starting import start

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from prunecli.commands.command import Choose, Effect, InThread, Say, run_line
-from prunecli.launch_options import Launch
 from prunecli.providers.models import Offer
 from prunecli.runtime import Runtime
 from prunecli.runtime.local_servers import (
@@ -19,6 +18,7 @@ from prunecli.runtime.local_servers import (
     ports,
 )
 from prunecli.runtime.make import make_runtime
+from prunecli.util.launch_options import Launch
 from tests.serving import HTML, JSON, Answer, as_json, nothing, serving
 
 LLAMA = {"/v1/models": {"data": [{"id": "/m/smol.gguf", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}]}}

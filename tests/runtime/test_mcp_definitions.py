@@ -7,9 +7,9 @@ import pytest
 
 from prunecli.config.effective import displayed
 from prunecli.config.keys import parse
-from prunecli.errors import ConfigError
-from prunecli.mcp.definition import OAuth
-from prunecli.runtime.mcp_definitions import McpDefinitions, Servers
+from prunecli.features.mcp.approved import McpDefinitions, Servers
+from prunecli.features.mcp.definition import OAuth
+from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, desk
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.agent.trust import TrustStore
 from prunecli.commands.command import Choose, EditFile, Effect, Say, Table, run_line
-from prunecli.errors import PrunecliError, ToolError, UsageError
+from prunecli.features.skills_and_memory.memories import Memories, bullet, with_line
 from prunecli.model.events import Rewound, ToolStarted
 from prunecli.model.messages import ToolUse
 from prunecli.runtime import Runtime
-from prunecli.runtime.memories import Memories, bullet, with_line
+from prunecli.safety.trust import TrustStore
+from prunecli.util.errors import PrunecliError, ToolError, UsageError
 from tests.scripted import ScriptedProvider, calls, says
 from tests.starting import start
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import PrunecliError
 from prunecli.runtime import outside
+from prunecli.util.errors import PrunecliError
 
 
 def script(folder: Path, body: str) -> str:

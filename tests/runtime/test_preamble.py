@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from prunecli.features.rewind.rewinding import rewind
 from prunecli.model.codec import canonical
 from prunecli.model.events import SettingChanged, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, plain_text
@@ -14,7 +15,6 @@ from prunecli.model.notes import CHANGED, DELETED, change_in_words, typed
 from prunecli.model.requests import PREAMBLE
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.runtime.notices import session_notices
-from prunecli.runtime.rewinding import rewind
 from prunecli.session.log import read_log
 from prunecli.session.timeline import points
 from prunecli.session.verify import verify_session

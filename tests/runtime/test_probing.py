@@ -12,15 +12,15 @@ from threading import Event, Thread
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.commands.command import InThread, Say, Table, run_line
-from prunecli.paths import PACKAGE
+from prunecli.features.doctor.probing import price, probe, questions
 from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.messages_api import Endpoint as Address
 from prunecli.providers.models import ModelTable
 from prunecli.providers.registry import Finding
-from prunecli.runtime.probing import price, probe, questions
 from prunecli.runtime.refusals import Refusals
+from prunecli.util.paths import PACKAGE
 from tests.endpoint import Call, Endpoint, Reply, Rules, Text, Thinking, serve
 from tests.serving import HTML, JSON, Answer, as_json, nothing, serving
 from tests.starting import start

@@ -10,18 +10,18 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SnapshotFailed
+from prunecli.features.rewind.file_snapshots import FileSaver
+from prunecli.features.rewind.rewinding import outlook_of, points_of, rewind
+from prunecli.features.rewind.snapshots import EMPTY
 from prunecli.model.events import FilesSaved, Rewound
 from prunecli.model.messages import ToolUse
 from prunecli.model.signals import Notice
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import Runtime
-from prunecli.runtime.file_snapshots import FileSaver
-from prunecli.runtime.rewinding import outlook_of, points_of, rewind
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
-from prunecli.session.snapshots import EMPTY
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import SnapshotFailed
 from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.session.snapshotting import files, of_git, repository
 from tests.starting import closed, start

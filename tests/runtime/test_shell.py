@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.context.render import INTERRUPTED
-from prunecli.errors import ToolError
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import shell
+from prunecli.util.errors import ToolError
 from tests.starting import start
 from tests.waiting import until
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.commands import prune_config, prune_stats
+from prunecli.commands import prune_config
 from prunecli.commands.command import Say, Table
-from prunecli.commands.context import table as context_table
-from prunecli.errors import ConfigError
-from prunecli.inspector.manual_edits import at_the_end, in_place
+from prunecli.context.manual_edits import at_the_end, in_place
+from prunecli.features.inspector.command import table as context_table
+from prunecli.features.money import prune_stats_command as prune_stats
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, SettingChanged, ToolResult
 from prunecli.model.messages import Text, ToolUse
@@ -20,6 +20,7 @@ from prunecli.runtime import Runtime
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import ConfigError
 from tests.context.project import project
 from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import start

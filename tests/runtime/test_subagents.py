@@ -10,7 +10,10 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import Say, ShowTask, Table, run_line
-from prunecli.headless import run_headless
+from prunecli.features.rewind.rewinding import points_of, rewind
+from prunecli.features.subagents.task_records import number_of
+from prunecli.features.subagents.tool import Task
+from prunecli.front.headless.run import run_headless
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -27,13 +30,10 @@ from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import preamble
-from prunecli.runtime.rewinding import points_of, rewind
-from prunecli.runtime.task_records import number_of
 from prunecli.session.digest import Digest
 from prunecli.session.log import read_log
 from prunecli.session.session_tree import family
 from prunecli.session.verify import verify_session
-from prunecli.tools.task import Task
 from tests.scripted import ScriptedProvider, calls, says
 from tests.starting import result_events, start
 from tests.waiting import DEADLINE
@@ -343,8 +343,8 @@ def test_everything_on_the_base_prompt_stays_small_and_nothing_is_listed(tmp_pat
 def test_no_start_imports_the_code_of_tasks_or_reads_their_definitions(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.starting import start; "
-        f"start(Path({str(tmp_path)!r})); import prunecli.headless; "
-        "print([one for one in sys.modules if 'subagent' in one or 'prunecli.extensions' in one or one == 'yaml'])"
+        f"start(Path({str(tmp_path)!r})); import prunecli.front.headless.run; "
+        "print([one for one in sys.modules if 'subagents.subagents' in one or '_files' in one or one == 'yaml'])"
     )
     root = Path(__file__).parent.parent.parent
     ran = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from prunecli.agent.permissions.git_config import config_doubt
-from prunecli.agent.permissions.places import is_kept_inside
-from prunecli.errors import ToolError
-from prunecli.sandbox.canary import choose
-from prunecli.sandbox.layout import Ground
-from prunecli.sandbox.scan import SecretScan
-from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.safety.permissions.git_config import config_doubt
+from prunecli.safety.permissions.places import is_kept_inside
+from prunecli.safety.sandbox.canary import choose
+from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.scan import SecretScan
+from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
+from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller
 from tests.waiting import until
 

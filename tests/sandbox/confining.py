@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.permissions.places import is_kept_inside
-from prunecli.sandbox.canary import choose
-from prunecli.sandbox.layout import Ground
-from prunecli.sandbox.scan import SecretScan
-from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.safety.permissions.places import is_kept_inside
+from prunecli.safety.sandbox.canary import choose
+from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.scan import SecretScan
+from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from tests.tools.calling import Caller
 

@@ -12,10 +12,10 @@ import sys
 from contextlib import ExitStack, chdir
 from pathlib import Path
 
-from prunecli.sandbox.canary import choose
-from prunecli.sandbox.layout import Ground
-from prunecli.sandbox.scan import SecretScan
-from prunecli.sandbox.walls import Walls
+from prunecli.safety.sandbox.canary import choose
+from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.scan import SecretScan
+from prunecli.safety.sandbox.walls import Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.command import run
 

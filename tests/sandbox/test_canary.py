@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox.canary import choose
+from prunecli.safety.sandbox.canary import choose
 from tests.sandbox.confining import needs_bubblewrap
 
 

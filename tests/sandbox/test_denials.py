@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.sandbox.denials import explain
+from prunecli.safety.sandbox.denials import explain
 
 WRITING = "blocked by the sandbox: writing outside the workspace"
 

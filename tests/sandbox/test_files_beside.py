@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ToolError
+from prunecli.util.errors import ToolError
 from tests.sandbox.confining import Box
 
 PLANTED = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox.layout import Ground
-from prunecli.sandbox.scan import SecretScan
-from prunecli.sandbox.walls import Chosen, Walls
+from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.scan import SecretScan
+from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from tests.sandbox.confining import Box, boxed, chosen_here, needs_bubblewrap
 
@@ -47,7 +47,7 @@ def on_path(box: Box) -> dict[str, str]:
 def box(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Box]:
     chosen = needs_bubblewrap() if request.param == "bubblewrap" else Chosen("landlock")
     if request.param == "landlock":
-        from prunecli.sandbox import landlock
+        from prunecli.safety.sandbox import landlock
 
         if landlock.version() < landlock.NEEDED_VERSION:
             pytest.skip("needs Linux 6.12")
@@ -178,7 +178,7 @@ async def test_dotfiles_and_toolchains_may_be_links(box: Box) -> None:
 
 
 def test_a_git_file_or_a_repository_around_does_not_open_the_home_folder(tmp_path: Path) -> None:
-    from prunecli.sandbox.layout import layout_for
+    from prunecli.safety.sandbox.layout import layout_for
 
     home, root = tmp_path, tmp_path / "ws"
     root.mkdir()

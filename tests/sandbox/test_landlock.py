@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox import landlock
-from prunecli.sandbox.layout import Layout
+from prunecli.safety.sandbox import landlock
+from prunecli.safety.sandbox.layout import Layout
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.sandbox.layout import Ground, inner_environment, layout_for, without_revisions
-from prunecli.sandbox.scan import SecretScan
-from prunecli.sandbox.sockets import unix_sockets
+from prunecli.safety.sandbox.layout import Ground, inner_environment, layout_for, without_revisions
+from prunecli.safety.sandbox.scan import SecretScan
+from prunecli.safety.sandbox.sockets import unix_sockets
 from prunecli.tools.files.secret_paths import looks_secret
 
 

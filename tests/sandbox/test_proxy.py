@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.hosts import is_allowed, is_public, problem
-from prunecli.sandbox.proxy import Proxy
+from prunecli.safety.sandbox.proxy import Proxy
+from prunecli.util.hosts import is_allowed, is_public, problem
 from tests.sandbox.confining import boxed, needs_bubblewrap
 from tests.tools.calling import Caller
 

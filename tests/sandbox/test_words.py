@@ -5,11 +5,11 @@ import struct
 
 import pytest
 
-from prunecli.sandbox import bubblewrap, seatbelt
-from prunecli.sandbox.bubblewrap import Stage
-from prunecli.sandbox.landlock import granted
-from prunecli.sandbox.layout import Layout
-from prunecli.sandbox.seccomp import MACHINES, filter_program
+from prunecli.safety.sandbox import bubblewrap, seatbelt
+from prunecli.safety.sandbox.bubblewrap import Stage
+from prunecli.safety.sandbox.landlock import granted
+from prunecli.safety.sandbox.layout import Layout
+from prunecli.safety.sandbox.seccomp import MACHINES, filter_program
 
 LAYOUT = Layout(
     writable=("/w", "/cache"),

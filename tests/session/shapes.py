@@ -11,10 +11,11 @@ import pytest
 from hypothesis import strategies as st
 
 from prunecli.agent.assemble import ModelSettings, assemble
+from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionTooNew
-from prunecli.inspector.outline import Outline
+from prunecli.features.export.exporters.formats import ENDINGS, exported
+from prunecli.front.presentation.presenter import Presenter, present_all
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -50,12 +51,9 @@ from prunecli.model.messages import (
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
-from prunecli.paths import Places
-from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.runtime.sessions import Costs, line_of, row_of
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.audit import audit
-from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.source import read_source
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
@@ -63,6 +61,8 @@ from prunecli.session.session_search import search
 from prunecli.session.store import Store
 from prunecli.session.timeline import is_open, points, trees_after
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import SessionTooNew
+from prunecli.util.paths import Places
 from tests.session.exporters.sample import PIXEL, numbered
 
 TREE = "a" * 40

@@ -6,8 +6,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from prunecli.session.restoring import Restored, restore
-from prunecli.session.snapshots import Snapshots
+from prunecli.features.rewind.restoring import Restored, restore
+from prunecli.features.rewind.snapshots import Snapshots
 
 WHO = ("-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "commit.gpgsign=false")
 

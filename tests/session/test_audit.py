@@ -12,6 +12,7 @@ import pytest
 from prunecli.commands.command import run_line
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.features.rewind.rewinding import points_of, rewind
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -27,7 +28,6 @@ from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Response, StreamEvent
 from prunecli.runtime import Runtime
-from prunecli.runtime.rewinding import points_of, rewind
 from prunecli.session.audit import Audit, audit
 from prunecli.session.log import read_log
 from prunecli.session.session import Session

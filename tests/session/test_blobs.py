@@ -11,13 +11,13 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import StorageFailed
 from prunecli.model.events import Record, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Blob, Image, Text
 from prunecli.model.record_codec import encode_record
 from prunecli.session.blobs import INLINE_BYTES, Blobs
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import StorageFailed
 from tests.faults.disks import can_mount, small_disk
 
 LONG = Text("é" * 40_000)

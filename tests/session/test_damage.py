@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.errors import SessionCorrupt
 from prunecli.model.events import Record, SessionStarted, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import decode_record, encode_record
 from prunecli.session.log import LOST_WORDS, Loaded, read_log, take_line
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionCorrupt
 from tests.laws.logs import logs
 
 START = SessionStarted("s", "/w", "m")

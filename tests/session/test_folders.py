@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import StorageFailed
 from prunecli.model.events import Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
-from prunecli.private_file import make_private
 from prunecli.session.blobs import Blobs
 from prunecli.session.log import read_log
 from prunecli.session.writer import LogWriter, sync_folder
+from prunecli.util.errors import StorageFailed
+from prunecli.util.private_file import make_private
 
 FIRST = Record(0, 1, SessionStarted("s", "/w", "m"))
 SECOND = Record(1, 2, UserMessage((Text("hi"),)))

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionCorrupt, SessionLocked
 from prunecli.model.events import AssistantMessage, Record, Rewound, SessionStarted, UserMessage
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import encode_record
@@ -17,6 +16,7 @@ from prunecli.session.loading import LEAST_RECORDS, TAIL_BYTES, last_record, tai
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionCorrupt, SessionLocked
 from tests.laws.logs import logs
 from tests.session.written import answer, lines, prompt
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionCorrupt, SessionLocked, StorageFailed
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -33,6 +32,7 @@ from prunecli.session.lines import MAX_LINE
 from prunecli.session.log import LOST_WORDS, quarantine, read_log
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter, lock_holder
+from prunecli.util.errors import SessionCorrupt, SessionLocked, StorageFailed
 
 START = SessionStarted("s", "/w", "m")
 

@@ -11,6 +11,8 @@ import pytest
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.front.presentation.entries import Notice
+from prunecli.front.presentation.presenter import Presenter, present_all
 from prunecli.model.events import (
     AssistantMessage,
     Event,
@@ -23,8 +25,6 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Opaque, Text, ToolUse, Usage, plain_text
-from prunecli.presentation.entries import Notice
-from prunecli.presentation.presenter import Presenter, present_all
 from prunecli.session.audit import audit
 from prunecli.session.loading import tail
 from prunecli.session.log import LOST_WORDS, read_log

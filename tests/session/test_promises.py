@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionLocked, StorageFailed
 from prunecli.model import record_codec
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import Event, Record, SessionStarted, Unknown, UserMessage
@@ -24,6 +23,7 @@ from prunecli.session.session import FileMoved, Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionLocked, StorageFailed
 from tests.laws.logs import logs
 
 ROOT = Path(__file__).parents[2]

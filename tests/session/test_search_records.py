@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from prunecli.context import render
+from prunecli.features.export.exporters.report import placeholder
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Opaque, Text, Usage
 from prunecli.model.record_codec import decode_record, encode_record, record_to_json
 from prunecli.providers.models import ModelInfo, Prices, cost
 from prunecli.session.digest import Digest
-from prunecli.session.exporters.report import placeholder
 
 CITED = {
     "type": "web_search_result_location",

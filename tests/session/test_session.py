@@ -8,7 +8,6 @@ import pytest
 from prunecli.context import render
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionTooNew, StorageFailed
 from prunecli.model.events import (
     AssistantMessage,
     Pinned,
@@ -29,6 +28,7 @@ from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionTooNew, StorageFailed
 
 
 def new(path: Path | None, clock: list[int] | None = None) -> Session:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionLocked, SessionNotFound, StorageFailed
 from prunecli.session.log import read_log
 from prunecli.session.session_files import remove, rename, to_trash
 from prunecli.session.store import Store
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionLocked, SessionNotFound, StorageFailed
 from tests.session.written import T0, named, prompt, session
 
 

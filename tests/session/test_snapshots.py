@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SnapshotFailed
-from prunecli.session.own_git import OutOfTime
-from prunecli.session.restoring import restore
-from prunecli.session.snapshots import EMPTY, MAX_FILE_BYTES, FileChange, Snapshots
+from prunecli.features.rewind.own_git import OutOfTime
+from prunecli.features.rewind.restoring import restore
+from prunecli.features.rewind.snapshots import EMPTY, MAX_FILE_BYTES, FileChange, Snapshots
+from prunecli.util.errors import SnapshotFailed
 from tests.session.snapshotting import back, files, git, of_git, repository, snapshots
 from tests.waiting import wait_until
 

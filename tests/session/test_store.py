@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.errors import SessionNotFound
 from prunecli.model.events import CompactionApplied, Spilled, ToolResult, UserMessage
 from prunecli.model.messages import Blob, Text, Usage
 from prunecli.session import index as index_module
@@ -21,6 +20,7 @@ from prunecli.session.index import File, Index, read
 from prunecli.session.log import read_log
 from prunecli.session.session_search import search
 from prunecli.session.store import INDEX_NAME, Store
+from prunecli.util.errors import SessionNotFound
 from tests.session.written import answer, lines, named, prompt, session
 
 

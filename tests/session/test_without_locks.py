@@ -12,13 +12,13 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import SessionLocked, StorageFailed
 from prunecli.model.events import Event, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import SessionLocked, StorageFailed
 
 RUNS = int(os.environ.get("PRUNECLI_TWO_WRITERS", "150"))
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prunecli.errors import ToolError
 from prunecli.model.messages import plain_text
 from prunecli.tools.inputs import parse
 from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolLimits, ToolOutput
+from prunecli.util.errors import ToolError
 
 
 class Caller:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from prunecli.features.todo_and_ask.ask_tool import DECLINED, Ask, Inquiry, Reply
 from prunecli.model.touches import Touches
-from prunecli.tools.ask import DECLINED, Ask, Inquiry, Reply
 from prunecli.tools.tool import touches_of
 from tests.tools.calling import Caller
 

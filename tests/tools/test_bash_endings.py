@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ToolError
 from prunecli.tools.processes import command as running
+from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller, processes_with
 from tests.waiting import DEADLINE, until
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.errors import ToolError
-from prunecli.mcp.hub import Wanted
+from prunecli.features.mcp.call_tool import McpCall, McpCallInput
+from prunecli.features.mcp.hub import Wanted
+from prunecli.features.mcp.search_tool import McpSearch, McpSearchInput
 from prunecli.model.messages import Json, ToolUse, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.inputs import definition, parse
-from prunecli.tools.mcp_call import McpCall, McpCallInput
-from prunecli.tools.mcp_search import McpSearch, McpSearchInput
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, text_output
+from prunecli.util.errors import ToolError
 from tests.mcp.running import raw
 from tests.scripted import calls, says
 from tests.starting import start

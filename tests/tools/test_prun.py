@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from prunecli.context.prun import PrunPlan
-from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Image, Opaque, Text, Thinking, ToolUse
 from prunecli.tools.inputs import parse
 from prunecli.tools.prun import Prun
 from prunecli.tools.prun_with_memo import PrunWithMemo
 from prunecli.tools.recall import Recall
 from prunecli.tools.tool import FilesSeen, ToolContext, ToolOutput, bounded_output
+from prunecli.util.errors import ToolError
 
 CONTEXT = ToolContext(
     Path("/w"),

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.context.tokens import Chars4
-from prunecli.errors import ToolError
 from prunecli.model.messages import Block, Image, Text
 from prunecli.tools.inputs import definition, parse
 from prunecli.tools.recall import Recall
 from prunecli.tools.tool import FilesSeen, Pages, ToolContext, ToolLimits, bounded_output
+from prunecli.util.errors import ToolError
 
 PAGES = Pages(Chars4().count, 100)
 CONTEXT = ToolContext(Path("/w"), Path("/w"), {}, FilesSeen(), pages=PAGES)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.errors import ToolError
 from prunecli.model.touches import named
 from prunecli.tools.inputs import definition, parse, schema
 from prunecli.tools.registry import ALIASES, canonical, load, names
 from prunecli.tools.tool import touches_of
+from prunecli.util.errors import ToolError
 
 GIVEN = {
     "path": "src/a",

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.features.web.fetch_tool import WebFetch, WebFetchInput
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches
 from prunecli.tools.inputs import definition, schema
 from prunecli.tools.web.access import Web
-from prunecli.tools.web_fetch import WebFetch, WebFetchInput
 from tests.scripted import calls, says
 from tests.starting import start
 from tests.tools.calling import Caller

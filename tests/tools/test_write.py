@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import ToolError
+from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller
 
 

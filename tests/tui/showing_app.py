@@ -12,7 +12,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from prunecli.presentation.entries import Entry
+from prunecli.front.presentation.entries import Entry
 from prunecli.runtime import Runtime
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.conversation import Conversation

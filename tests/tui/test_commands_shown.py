@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
+from prunecli.front.presentation.entries import Level, Notice
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import Level, Notice
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen

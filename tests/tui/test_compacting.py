@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.front.presentation.entries import Divider
 from prunecli.model.events import CompactionApplied
 from prunecli.model.messages import Opaque, Text
-from prunecli.presentation.entries import Divider
 from tests.scripted import Scripted, says
 from tests.tui.showing_app import Shown, shown
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from prunecli.agent.execute import Answer
 from prunecli.context.state import Context
-from prunecli.errors import ConnectionLost, Overloaded, Unauthorized
+from prunecli.front.presentation import entries as shown_entries
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, RunEnded
 from prunecli.model.messages import Text, Thinking, ToolUse, Usage
-from prunecli.presentation import entries as shown_entries
 from prunecli.providers.optional_fields import CACHE_TTL
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
+from prunecli.util.errors import ConnectionLost, Overloaded, Unauthorized
 from tests.scripted import Scripted, calls, fails, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown

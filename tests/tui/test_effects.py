@@ -7,14 +7,14 @@ from time import monotonic
 import pytest
 
 from prunecli.commands.command import AskSecret, Choice, Choose, Copy, InThread, Say
-from prunecli.errors import ConfigError
-from prunecli.presentation.entries import Notice
+from prunecli.front.presentation.entries import Notice
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
 from prunecli.tui.messages import PromptSubmitted
 from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import ARROWS_ANSWER, SOON, Question
+from prunecli.util.errors import ConfigError
 from tests.scripted import ScriptedProvider, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from prunecli.front.presentation.entries import Assistant
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Text
-from prunecli.presentation.entries import Assistant
 from prunecli.providers.messages_api import AnthropicProvider
 from prunecli.providers.messages_api import Endpoint as Whom
 from prunecli.tui.transcript.copying import selected_text

@@ -5,8 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
-from prunecli.inspector.labels import Key
-from prunecli.inspector.listing import ORDERS
+from prunecli.context.labels import Key
+from prunecli.features.inspector.diff_screen import DiffScreen
+from prunecli.features.inspector.listing import ORDERS
+from prunecli.features.inspector.screen import ContextScreen
+from prunecli.features.inspector.text import TextScreen
 from prunecli.model.events import (
     AssistantMessage,
     Event,
@@ -18,9 +21,6 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
-from prunecli.tui.screens.context import ContextScreen
-from prunecli.tui.screens.context_diff import DiffScreen
-from prunecli.tui.screens.context_text import TextScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.palette import inks
 from prunecli.tui.transcript.transcript_view import Transcript

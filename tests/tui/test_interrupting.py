@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.context.render import INTERRUPTED
+from prunecli.front.presentation.entries import Output, ToolCall, ToolState
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import Output, ToolCall, ToolState
 from tests.scripted import calls, says
 from tests.tui.showing_app import Shown, shown
 

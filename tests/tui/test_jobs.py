@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from prunecli.front.presentation.entries import Notice, ToolCall
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import Notice, ToolCall
 from prunecli.tui.screens.table import TableScreen
 from tests.scripted import calls, says
 from tests.tui.showing_app import shown

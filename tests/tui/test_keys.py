@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.bindings import ACTIONS, Keys, is_key, problem, shown
 from prunecli.config.sources import load
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
+from prunecli.util.bindings import ACTIONS, Keys, is_key, problem, shown
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 
 
 def test_every_action_has_a_key_and_no_key_has_two() -> None:

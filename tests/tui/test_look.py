@@ -8,10 +8,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from prunecli.paths import Places
 from prunecli.tui import look
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.themes import DEFAULT, FEW_COLORS, load_theme, theme_names
+from prunecli.util.paths import Places
 from tests.starting import start
 from tests.tui.showing_app import shown
 

@@ -5,8 +5,8 @@ from time import monotonic
 
 import pytest
 
-from prunecli.mcp.elicitation import Elicitation, Field, Reply
-from prunecli.mcp.hub import Wanted
+from prunecli.features.mcp.elicitation import Elicitation, Field, Reply
+from prunecli.features.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion

@@ -12,8 +12,8 @@ from textual import events
 from textual.widgets import Static
 
 from prunecli.context.render import NOT_RUN
+from prunecli.front.presentation.entries import ToolCall, ToolState
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.tui.widgets.permission import PermissionPanel
 from prunecli.tui.widgets.prompt import PLACEHOLDER, PLACEHOLDERS
 from prunecli.tui.widgets.question import AWAITED_REASON, NOT_YET, SOON, WRITE_REASON, WRITTEN

@@ -6,9 +6,9 @@ from time import monotonic
 import pytest
 
 from prunecli.commands.plan import plan_of
+from prunecli.front.presentation.entries import Prompt, ToolCall, ToolState
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.notes import APPROVED, PLAN_NOTE, plan_in
-from prunecli.presentation.entries import Prompt, ToolCall, ToolState
 from prunecli.tui.widgets.question import WRITE_REASON, Question
 from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown

@@ -7,9 +7,9 @@ import pytest
 from textual import events
 
 from prunecli.commands.command import offered
+from prunecli.front.presentation.completion import command_offers
+from prunecli.front.presentation.entries import Notice
 from prunecli.model.messages import Text
-from prunecli.presentation.completion import command_offers
-from prunecli.presentation.entries import Notice
 from prunecli.tui.terminal_input import Burst
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.prompt import PLACEHOLDERS

@@ -8,10 +8,10 @@ import pytest
 from textual import events
 from textual.worker import WorkerFailed
 
+from prunecli.front.presentation.entries import ToolCall, ToolState
 from prunecli.model.messages import ToolUse
-from prunecli.paths import Places
-from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.tui.defect import EXIT_DEFECT, report
+from prunecli.util.paths import Places
 from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionCorrupt, SessionLocked
+from prunecli.front.presentation.entries import ToolCall
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, Rewound, UserMessage
 from prunecli.model.messages import plain_text
-from prunecli.presentation.entries import ToolCall
 from prunecli.runtime import Runtime
 from prunecli.runtime.resuming import Resuming
 from prunecli.session.log import read_log
 from prunecli.session.session import Step
 from prunecli.session.writer import LogWriter
 from prunecli.tui.screens.table import TableScreen
+from prunecli.util.errors import SessionCorrupt, SessionLocked
 from tests.benchmarks.long_sessions import events, write
 from tests.scripted import says
 from tests.starting import start

@@ -51,7 +51,7 @@ def test_the_first_frame_waits_for_textual_and_for_little_else() -> None:
 def test_the_first_start_ever_reads_a_theme_without_the_configuration_or_the_agent() -> None:
     """No colors are saved yet, so the theme's file is read before the first frame."""
     read = modules(
-        "from prunecli.tui import themes\nfrom prunecli.paths import Places\n"
+        "from prunecli.tui import themes\nfrom prunecli.util.paths import Places\n"
         "themes.load_theme(Places.of({'HOME': '/nowhere'}), themes.DEFAULT)"
     )
     parts = ("config.options", "config.effective", "context", "model", "providers")
@@ -60,5 +60,5 @@ def test_the_first_start_ever_reads_a_theme_without_the_configuration_or_the_age
 
 
 def test_the_plain_start_brings_no_more_before_it_draws() -> None:
-    drawn = modules("import prunecli.__main__, prunecli.launch, prunecli.tui")
+    drawn = modules("import prunecli.__main__, prunecli.cli.launch, prunecli.tui")
     assert sorted(name for name in drawn if name.startswith((*HEAVY, "textual", "rich", "typer"))) == []

@@ -7,11 +7,10 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.launch_options import Launch
+from prunecli.front.presentation.entries import ToolCall, ToolState
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import ToolCall, ToolState
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import _open
 from prunecli.session.session import Session
@@ -19,6 +18,7 @@ from prunecli.session.writer import LogWriter
 from prunecli.tui.runs import UNSAVED
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.widgets.prompt import PLACEHOLDER
+from prunecli.util.launch_options import Launch
 from tests.faults.disks import Disk
 from tests.scripted import Scripted, ScriptedProvider, calls, says
 from tests.starting import closed, start

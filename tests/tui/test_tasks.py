@@ -5,9 +5,9 @@ from pathlib import Path
 
 from textual.widgets import Static
 
+from prunecli.features.subagents.screen import TaskScreen
+from prunecli.front.presentation.entries import ToolCall, ToolState
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import ToolCall, ToolState
-from prunecli.tui.screens.task import TaskScreen
 from prunecli.tui.widgets.permission import PermissionPanel
 from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from prunecli.errors import UsageError
 from prunecli.tui.terminal_environment import ascii_letters, check, is_utf8
+from prunecli.util.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from textual.app import App, ComposeResult
 from textual.widgets import Label
 
 from prunecli.config.options import Ui
-from prunecli.errors import ConfigError
-from prunecli.paths import Places
 from prunecli.tui.themes import ANSI_COLORS, COLORS, DEFAULT, Theme, load_theme, parse_theme, theme_names
 from prunecli.tui.transcript.palette import Palette, inks
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
 from tests.tui.contrast import contrast
 
 SHIPPED = Places.of({"HOME": "/nonexistent"})

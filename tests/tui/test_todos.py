@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from prunecli.features.todo_and_ask.todo_line import TodoLine
+from prunecli.front.presentation.entries import ToolCall
 from prunecli.model.messages import ToolUse
-from prunecli.presentation.entries import ToolCall
-from prunecli.tui.widgets.todo_line import TodoLine
 from tests.scripted import Scripted, calls, says
 from tests.tui.showing_app import Shown, shown
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.tokens import Chars4
-from prunecli.inspector.inspect import inspect
+from prunecli.features.inspector.inspect import inspect
 from prunecli.session.importers.anthropic_messages import records_of
 from tests.vectors import reference
 from tests.vectors.transcripts import transcripts

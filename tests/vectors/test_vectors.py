@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from prunecli.cli import app
+from prunecli.cli.app import app
 from prunecli.config.effective import Config
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, Record, ToolResult, UserMessage

@@ -9,13 +9,13 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.cut import head, tail
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Ratio, Size
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 IMAGE_CHARS = 8_000
 

@@ -22,10 +22,10 @@ from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import outdated_lists, superseded
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import NEVER, View
-from prunecli.figures import short
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
+from prunecli.util.figures import short
+from prunecli.util.frozen import frozen
 
 NAME = "auto"
 _MILLION = 1_000_000

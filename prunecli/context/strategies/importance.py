@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from heapq import nlargest
 from typing import Annotated, Any, TypeAlias
 
-from prunecli.by_project import ALLOWED, Refused
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.reads import changes_files, path_of
 from prunecli.context.strategy import FunctionFailed, Proposal, check_reference
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json, Text, ToolUse
+from prunecli.util.by_project import ALLOWED, Refused
+from prunecli.util.frozen import frozen
 
 EDITED = 10
 QUOTED = 10

@@ -5,10 +5,10 @@ A step is an exchange, with or without calls; n <= 0 drops all but the one in pr
 
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
-from prunecli.frozen import frozen
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 
 @frozen

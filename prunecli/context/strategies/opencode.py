@@ -6,13 +6,13 @@ already cleared.
 
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 PLACEHOLDER = "[Old tool result content cleared]"
 

@@ -5,12 +5,12 @@ Clears only once it is worth it. The walk goes from the newest result to the old
 
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size, always_kept, older_than, too_few
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 _IMAGE_CHARS = 4_800
 

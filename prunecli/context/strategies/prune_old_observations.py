@@ -5,13 +5,13 @@ A text longer than max_length becomes its first max_length characters and "...".
 
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.cut import head
 from prunecli.context.exchange import Entry
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 
 @frozen

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Annotated, Any, Protocol, TypeAlias
 
-from prunecli.by_project import ALLOWED, Refused
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.strategy import FunctionFailed, Proposal, Size, check_reference
 from prunecli.context.view import View
-from prunecli.frozen import frozen
+from prunecli.util.by_project import ALLOWED, Refused
+from prunecli.util.frozen import frozen
 
 MOST_TERMS = 64
 MOST_SHARED = 100

@@ -6,11 +6,11 @@ after checking the thinking against the request. Source: `clear_tool_uses_202509
 
 from typing import Annotated, Literal
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.messages import Json
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 NOTE = "the endpoint chooses which results it clears, with each request"
 

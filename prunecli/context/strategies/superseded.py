@@ -14,12 +14,12 @@ from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.reads import END, Lines, changes_files, file_of, lines_shown, shows_file
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.codec import canonical
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Text
 from prunecli.model.todos import TOOL
+from prunecli.util.frozen import frozen
 
 Kind: TypeAlias = Literal["shows", "changes part", "changes all"]
 

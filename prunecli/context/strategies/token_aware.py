@@ -5,11 +5,11 @@ The system prompt and the user's messages are counted first.
 
 from typing import Annotated
 
-from prunecli.by_project import ALLOWED
 from prunecli.context.strategy import Proposal, Size
 from prunecli.context.view import View
-from prunecli.frozen import frozen
 from prunecli.model.edits import Edit
+from prunecli.util.by_project import ALLOWED
+from prunecli.util.frozen import frozen
 
 
 @frozen

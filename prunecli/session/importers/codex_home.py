@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from prunecli.errors import SessionCorrupt
-from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
 from prunecli.session.importers.json_rows import MAX_BYTES, Rows, content_of, open_session, rows_of
 from prunecli.session.importers.known_agents import KNOWN, PACKED
 from prunecli.session.importers.transcript import count, part, words
+from prunecli.util.errors import SessionCorrupt
+from prunecli.util.frozen import frozen
 
 _ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NAME = re.compile(rf"rollout-[0-9T-]{{19}}-(?P<session>{_ID})(?:_(?P<file>{_ID}))?\.jsonl(?:\{PACKED})?")

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from prunecli.errors import SessionCorrupt
 from prunecli.session.digest import Digest
 from prunecli.session.importers.codex_home import content_with_beginning, current, is_of_subagent, names
 from prunecli.session.importers.gemini_cli import folder_of
@@ -21,6 +20,7 @@ from prunecli.session.importers.same_folder import is_one_of, same_folders
 from prunecli.session.importers.source import read_source
 from prunecli.session.session_search import MOST_IN_ONE, Hit, Query
 from prunecli.session.store import Listed
+from prunecli.util.errors import SessionCorrupt
 
 Found = TypeVar("Found")
 MOST_FILES = 20_000

@@ -12,7 +12,6 @@ from pathlib import Path
 from prunecli.model.codec import canonical, string, well_formed_json
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, Usage
-from prunecli.regular import open_regular
 from prunecli.session.importers.json_rows import Row, Rows
 from prunecli.session.importers.origin import Imported, Origin
 from prunecli.session.importers.transcript import (
@@ -25,6 +24,7 @@ from prunecli.session.importers.transcript import (
     why,
     words,
 )
+from prunecli.util.regular import open_regular
 
 _SHELL = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n+"

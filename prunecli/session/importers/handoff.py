@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from prunecli.errors import SessionError, SessionNotFound, UsageError
-from prunecli.figures import age, counted, short
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, ToolResult, UserMessage
 from prunecli.session.importers.finding import listed
 from prunecli.session.importers.known_agents import title_of
 from prunecli.session.importers.source import Source, read_source
 from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import Listed, Store
+from prunecli.util.errors import SessionError, SessionNotFound, UsageError
+from prunecli.util.figures import age, counted, short
+from prunecli.util.frozen import frozen
 
 LAST = "last"
 """Stands for the newest session of this directory."""

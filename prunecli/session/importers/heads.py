@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from prunecli.errors import SessionCorrupt
-from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Json, plain_text
@@ -21,6 +19,8 @@ from prunecli.session.importers.json_rows import Row, open_session
 from prunecli.session.importers.origin import Origin
 from prunecli.session.importers.source import read_source
 from prunecli.session.importers.transcript import MALFORMED, Transcript, count, milliseconds, part, words
+from prunecli.util.errors import SessionCorrupt
+from prunecli.util.frozen import frozen
 
 _HEAD_LINES = 200
 """Lines within which a file names its directory."""

@@ -10,12 +10,12 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO
 
-from prunecli.errors import SessionCorrupt
-from prunecli.frozen import frozen
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
-from prunecli.regular import open_regular
 from prunecli.session.importers.zstd_file import is_zstd, unpacking
+from prunecli.util.errors import SessionCorrupt
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 MAX_BYTES = 1 << 30
 """Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""

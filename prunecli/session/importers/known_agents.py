@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from prunecli.errors import UsageError
-from prunecli.paths import Places, absolute
+from prunecli.util.errors import UsageError
+from prunecli.util.paths import Places, absolute
 
 ENDS = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst")
 """The suffixes of session files."""

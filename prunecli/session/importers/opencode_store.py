@@ -11,13 +11,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prunecli.errors import SessionCorrupt
 from prunecli.model.codec import foreign_object
 from prunecli.model.messages import Json
 from prunecli.session.digest import PROMPT_CHARS, Digest
 from prunecli.session.importers.opencode import SHELL, name_of
 from prunecli.session.importers.transcript import count, part, words
 from prunecli.session.store import Listed
+from prunecli.util.errors import SessionCorrupt
 
 _BEFORE_OPENING = 2.0
 """Seconds to wait for OpenCode while it writes."""

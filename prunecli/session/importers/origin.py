@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.model.events import Record
 from prunecli.model.messages import Json
+from prunecli.util.frozen import frozen
 
 Kind: TypeAlias = Literal[
     "session", "agent-session", "messages", "claude-code", "pi", "codex", "opencode", "gemini-cli"

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from prunecli.regular import open_regular
+from prunecli.util.regular import open_regular
 
 _MOST_BYTES = 4_096
 _MOST_WORKTREES = 200

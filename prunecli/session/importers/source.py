@@ -10,8 +10,6 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-from prunecli.errors import SessionCorrupt, UnknownFormat
-from prunecli.frozen import frozen
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Json
 from prunecli.session.blobs import Blobs
@@ -29,6 +27,8 @@ from prunecli.session.importers.codex_home import name_of, with_beginning
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
+from prunecli.util.errors import SessionCorrupt, UnknownFormat
+from prunecli.util.frozen import frozen
 
 _HEAD_ROWS = 50
 _UNKNOWN = "unknown session format"

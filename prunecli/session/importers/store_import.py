@@ -12,18 +12,18 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from prunecli.errors import PrunecliError
-from prunecli.frozen import frozen
 from prunecli.model.events import Event, Record, SessionStarted, SettingChanged
 from prunecli.model.messages import Json
 from prunecli.model.record_codec import encode_record
 from prunecli.model.requests import IMPORTED
-from prunecli.regular import open_regular
 from prunecli.session.blobs import Blobs
 from prunecli.session.digest import whole_record
 from prunecli.session.importers.source import Source
 from prunecli.session.store import UNFINISHED, Store, new_id
 from prunecli.session.writer import LogWriter
+from prunecli.util.errors import PrunecliError
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 _BATCH = 1_000
 """Records per commit; the writer holds uncommitted records in memory."""

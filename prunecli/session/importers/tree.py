@@ -6,10 +6,10 @@ The code does not recurse and does not trust the links: a parent may be missing,
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from prunecli.frozen import frozen
 from prunecli.session.importers.json_rows import Row
 from prunecli.session.importers.origin import Branch, Imported
 from prunecli.session.importers.transcript import MALFORMED, Transcript, why
+from prunecli.util.frozen import frozen
 
 MOST_BRANCHES = 50
 """Maximum branches read from a file; each one repeats the part that it shares with the main line."""

@@ -6,7 +6,7 @@ from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from prunecli.errors import SessionCorrupt
+from prunecli.util.errors import SessionCorrupt
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

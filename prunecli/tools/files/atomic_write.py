@@ -15,11 +15,11 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from prunecli.errors import ToolError
-from prunecli.file_systems import sync_file
-from prunecli.frozen import frozen
 from prunecli.tools.files.read_journal import leftover_name, recover, write_all, written_in_place
 from prunecli.tools.files.workspace import Place, is_inside, opened_place, real_path, refusal
+from prunecli.util.errors import ToolError
+from prunecli.util.file_systems import sync_file
+from prunecli.util.frozen import frozen
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum bytes of a file to edit or compare, which is held in memory."""

@@ -2,9 +2,9 @@
 
 import io
 
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
+from prunecli.util.frozen import frozen
 
 CONTEXT = 3
 MAX_LINES = 400

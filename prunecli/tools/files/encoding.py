@@ -3,9 +3,9 @@
 import codecs
 import re
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.tools.files.decoding import SAMPLE
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]+")

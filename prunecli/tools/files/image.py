@@ -4,7 +4,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 MAX_PIXELS = 8000
 MAX_BASE64 = 5 * 1024 * 1024

@@ -9,9 +9,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from prunecli.errors import ToolError
 from prunecli.model.messages import PDF, Document, Image, Media
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, ImageHeader, header_of, mended
+from prunecli.util.errors import ToolError
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture

@@ -10,8 +10,8 @@ import hashlib
 import os
 import re
 
-from prunecli.file_systems import sync_file
 from prunecli.tools.files.workspace import Place
+from prunecli.util.file_systems import sync_file
 
 _WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

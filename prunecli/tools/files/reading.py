@@ -7,11 +7,11 @@ import os
 import stat
 import threading
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.tools.files.atomic_write import MAX_BYTES
 from prunecli.tools.files.workspace import refusal
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 BLOCK = 1024 * 1024
 MAX_SKIPPED = 256 * 1024 * 1024

@@ -2,8 +2,6 @@
 
 import json
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.tools.files.encoding import (
     UNKNOWN,
     Encoding,
@@ -12,6 +10,8 @@ from prunecli.tools.files.encoding import (
     splits_character,
     with_crlf,
 )
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 SHOWN_LINES = 10
 _COUNTED = 10_000

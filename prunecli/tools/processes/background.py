@@ -13,10 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from prunecli.frozen import frozen
-from prunecli.regular import open_regular, read_regular
 from prunecli.tools.files.decoding import decoded
 from prunecli.tools.processes.command import Ended, Moved
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular, read_regular
 
 CAP = 8 * 1024 * 1024
 """Maximum bytes of output kept of one command; older output is dropped."""

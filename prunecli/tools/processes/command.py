@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 CHUNK = 65_536
 DRAIN = 0.3

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 
 def _nothing(_: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from prunecli.programs import find_program
+from prunecli.util.programs import find_program
 
 _PREFIXES = ("ANTHROPIC_", "PRUNECLI_")
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")

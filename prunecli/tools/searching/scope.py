@@ -5,10 +5,10 @@ import re
 import stat
 from pathlib import Path
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
 from prunecli.model.codec import well_formed
 from prunecli.tools.files.workspace import absolute, refusal
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
 
 
 @frozen

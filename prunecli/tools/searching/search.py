@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from prunecli.errors import ToolError
-from prunecli.programs import find_outside
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.processes.command import Ended, run
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.tools.searching.line_search import MAX_COLUMNS
 from prunecli.tools.searching.names import ignored_note
 from prunecli.tools.searching.walk import walk
+from prunecli.util.errors import ToolError
+from prunecli.util.programs import find_outside
 
 MAX_SECONDS = 5.0
 

@@ -7,12 +7,12 @@ bit by bit.
 import os
 import stat
 
-from prunecli.frozen import frozen
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.tools.searching.names import shown_name
 from prunecli.tools.searching.scope import Scope
 from prunecli.tools.searching.search import Over
+from prunecli.util.frozen import frozen
 
 MAX_ENTRIES = 20_000
 """Maximum directory entries that any search examines for secrets."""

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx2

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
-from prunecli.errors import ToolError
-from prunecli.frozen import frozen
-from prunecli.hosts import is_address, is_local_name, is_public, normal
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
+from prunecli.util.hosts import is_address, is_local_name, is_public, normal
 
 MAX_URL = 8_000
 _PORTS = {"http": 80, "https": 443}

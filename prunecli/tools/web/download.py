@@ -10,12 +10,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from prunecli.errors import PrunecliError, ToolError
-from prunecli.frozen import frozen
-from prunecli.hosts import is_public
-from prunecli.sanitize import one_line
 from prunecli.tools.web.access import Web
 from prunecli.tools.web.address import Address, listed, not_public, parsed, refusal
+from prunecli.util.errors import PrunecliError, ToolError
+from prunecli.util.frozen import frozen
+from prunecli.util.hosts import is_public
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     import httpx2

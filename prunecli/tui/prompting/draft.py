@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from prunecli.private_file import make_private, write_private
+from prunecli.util.private_file import make_private, write_private
 
 NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
@@ -25,7 +25,7 @@ class Draft(NamedTuple):
 
 
 def folder_of(history: Path, cwd: Path) -> Path:
-    from prunecli.paths import slug
+    from prunecli.util.paths import slug
 
     return history.with_name("drafts") / slug(cwd)
 

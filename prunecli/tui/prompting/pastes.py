@@ -7,7 +7,7 @@ characters and line ends.
 import re
 from collections.abc import Mapping
 
-from prunecli.sanitize import source
+from prunecli.util.sanitize import source
 
 INLINE_LINES = 10
 INLINE_CHARS = 1_500

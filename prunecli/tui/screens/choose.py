@@ -9,15 +9,15 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Choice, Choose
-from prunecli.presentation import fuzzy
-from prunecli.presentation.completion import Offer
-from prunecli.sanitize import one_line
+from prunecli.front.presentation import fuzzy
+from prunecli.front.presentation.completion import Offer
 from prunecli.tui.messages import Picked
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.transcript.rows import breaks
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import last_keys
 from prunecli.tui.widgets.menu import OfferList
+from prunecli.util.sanitize import one_line
 
 OTHER_ROWS = 6
 """The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from prunecli.commands.command import Table
-from prunecli.sanitize import one_line, visible
 from prunecli.tui.transcript.rows import breaks, width_of
+from prunecli.util.sanitize import one_line, visible
 
 GAP = 2
 READABLE = 28

@@ -11,22 +11,22 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from prunecli.bindings import Keys
 from prunecli.tui.messages import ActionAsked, Told
 from prunecli.tui.widgets.activity import Activity
 from prunecli.tui.widgets.masthead import Masthead
 from prunecli.tui.widgets.prompt import Prompt
 from prunecli.tui.widgets.status import StatusLines
 from prunecli.tui.widgets.welcome import Welcome
+from prunecli.util.bindings import Keys
 
 if TYPE_CHECKING:
+    from prunecli.features.todo_and_ask.todo_line import TodoLine, Waiting
     from prunecli.model.todos import Todos
     from prunecli.tui.program import Program
     from prunecli.tui.transcript.palette import Palette
     from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
-    from prunecli.tui.widgets.todo_line import TodoLine, Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
@@ -76,9 +76,9 @@ class Frame(Screen[None], inherit_bindings=False):
 
     async def furnish(self, palette: "Palette") -> None:
         """Add the widgets that an empty session does not need."""
+        from prunecli.features.todo_and_ask.todo_line import Waiting
         from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu
-        from prunecli.tui.widgets.todo_line import Waiting
 
         self.transcript = Transcript(palette, id="transcript")
         self.menu = Menu()
@@ -109,7 +109,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def show_todos(self, todos: "Todos") -> None:
         if todos and self._todos is None:
-            from prunecli.tui.widgets.todo_line import TodoLine
+            from prunecli.features.todo_and_ask.todo_line import TodoLine
 
             self._todos = TodoLine(lambda: self.keys.hint("todos"))
             self.mount(self._todos, after=self.activity)

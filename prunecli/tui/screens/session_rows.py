@@ -9,13 +9,13 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from prunecli.figures import counted, money, short
-from prunecli.frozen import frozen
-from prunecli.presentation import fuzzy
-from prunecli.sanitize import one_line
+from prunecli.front.presentation import fuzzy
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.transcript.rows import clip, width_of
+from prunecli.util.figures import counted, money, short
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.runtime.sessions import Costs

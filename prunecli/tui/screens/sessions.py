@@ -13,8 +13,6 @@ from textual.content import Content
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
-from prunecli.frozen import frozen
-from prunecli.sanitize import one_line
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.tui.prompting.answering import QUIET_SECONDS
@@ -24,6 +22,8 @@ from prunecli.tui.slices import once
 from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.runtime.sessions import Costs

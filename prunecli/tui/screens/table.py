@@ -17,11 +17,11 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
-from prunecli.sanitize import one_line, visible
 from prunecli.tui.screens.columns import Layout, Piece, needs, note_lines
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.slices import once
 from prunecli.tui.widgets.fitting import GAP, last_keys
+from prunecli.util.sanitize import one_line, visible
 
 RENEW_SECONDS = 0.1
 """Seconds in which the changes of a live table are shown together."""

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prunecli.sanitize import TAB_WIDTH, visible_with_tabs
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.rows import Row, Written
 from prunecli.tui.transcript.selection import WORD, Span, row_span
+from prunecli.util.sanitize import TAB_WIDTH, visible_with_tabs
 
 _MARK = re.compile("`+|~+")
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from rich.style import Style
 
-from prunecli.lexing import language_of
-from prunecli.sanitize import source
 from prunecli.tui.transcript.highlight import highlight
 from prunecli.tui.transcript.markdown import Sheet
 from prunecli.tui.transcript.palette import Inks, mix
 from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, flow
+from prunecli.util.lexing import language_of
+from prunecli.util.sanitize import source
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 

@@ -6,7 +6,7 @@ Independent of the screen; `viewport` decides what is visible.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from prunecli.presentation.entries import Assistant, Entry, Key, Prompt, Thinking, ToolCall
+from prunecli.front.presentation.entries import Assistant, Entry, Key, Prompt, Thinking, ToolCall
 from prunecli.tui.transcript.chunks import Chunk
 from prunecli.tui.transcript.items import (
     NOTHING,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from textual.message import Message
 
-from prunecli.presentation.entries import ToolCall
+from prunecli.front.presentation.entries import ToolCall
 from prunecli.tui.slices import once
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.items import Block, Item, inner_parts

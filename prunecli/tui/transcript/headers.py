@@ -5,12 +5,12 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from prunecli.figures import duration, short
-from prunecli.presentation.entries import Diff, Level, Origin, ToolCall, ToolState
-from prunecli.sanitize import one_line
+from prunecli.front.presentation.entries import Diff, Level, Origin, ToolCall, ToolState
 from prunecli.tui.transcript.markdown import Sheet
 from prunecli.tui.transcript.palette import UNDERLINE, Inks, mix
 from prunecli.tui.transcript.rows import Row, clip, width_of
+from prunecli.util.figures import duration, short
+from prunecli.util.sanitize import one_line
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 RESTORE = "restore"

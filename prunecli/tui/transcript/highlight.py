@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.style import Style
 
-from prunecli.lexing import is_lexable, lexer
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import Run, Written
+from prunecli.util.lexing import is_lexable, lexer
 
 LEX_SECONDS = 0.2
 """Maximum seconds to lex one text. Some lexers take quadratic time on hostile input, which then stays plain."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from prunecli.sanitize import visible
 from prunecli.tui.transcript.palette import BOLD, ITALIC, STRIKE, Inks, mix
 from prunecli.tui.transcript.rows import Run
+from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

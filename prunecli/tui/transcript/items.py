@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Divider,
@@ -19,7 +19,6 @@ from prunecli.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.sanitize import one_line
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.headers import (
     PRUNE_MARK,
@@ -51,6 +50,7 @@ from prunecli.tui.transcript.parts import (
 from prunecli.tui.transcript.pieces import diff_opening, diff_parts, is_long, opening, output_parts, pieces
 from prunecli.tui.transcript.rows import Row, clip, width_of
 from prunecli.tui.transcript.splitter import Splitter, split
+from prunecli.util.sanitize import one_line
 
 WHOLE_CHARS = 4_000
 """Maximum characters of a finished text that is one block, split only when visible."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from prunecli.commonmark import MOST_BRACKETS, is_deep, parser
-from prunecli.sanitize import visible
 from prunecli.tui.transcript.chunks import Chunk, TableShape
 from prunecli.tui.transcript.highlight import CodeText, highlight
 from prunecli.tui.transcript.inline_markdown import lines, runs
 from prunecli.tui.transcript.palette import Inks
 from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, Run, Written, flow
 from prunecli.tui.transcript.tables import table_rows
+from prunecli.util.commonmark import MOST_BRACKETS, is_deep, parser
+from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from prunecli.presentation.entries import Key
+from prunecli.front.presentation.entries import Key
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.paint import Mark
 from prunecli.tui.transcript.viewport import Line

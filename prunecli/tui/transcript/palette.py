@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rich.style import Style
 
-from prunecli.frozen import frozen
+from prunecli.util.frozen import frozen
 
 
 @frozen

@@ -8,14 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from prunecli.presentation.entries import Diff, Notice, Origin
-from prunecli.sanitize import source as clean
+from prunecli.front.presentation.entries import Diff, Notice, Origin
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff_rows import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.headers import NOTICE_MARKS, PROMPT_MARKS, PRUNE_MARK
 from prunecli.tui.transcript.markdown import Sheet, chunk_rows
 from prunecli.tui.transcript.rows import NO_GUTTER, Gutter, Row, blank, clip, flow, width_of
 from prunecli.tui.transcript.splitter import split
+from prunecli.util.sanitize import source as clean
 
 References = Mapping[str, Mapping[str, str]]
 

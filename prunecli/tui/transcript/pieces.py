@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from prunecli.lexing import LONGEST_LINE
-from prunecli.presentation.entries import Diff, Output
-from prunecli.sanitize import source as clean
+from prunecli.front.presentation.entries import Diff, Output
 from prunecli.tui.transcript.chunks import Chunk, Kind
 from prunecli.tui.transcript.diff_rows import digits_of, parse
 from prunecli.tui.transcript.highlight import CodeText
 from prunecli.tui.transcript.parts import ChunkPart, DiffPart, Part, TextPart
+from prunecli.util.lexing import LONGEST_LINE
+from prunecli.util.sanitize import source as clean
 
 PIECE_CHARS = 8_000
 PIECE_LINES = 200

@@ -6,10 +6,10 @@ cut every `FENCE_LINES` lines, prose and tables at `CHUNK_CHARS`, and an overlon
 
 import re
 
-from prunecli.sanitize import source
 from prunecli.tui.transcript.chunks import Chunk, Kind, TableShape
 from prunecli.tui.transcript.highlight import CodeText
 from prunecli.tui.transcript.rows import Written
+from prunecli.util.sanitize import source
 
 FENCE_LINES = 60
 CHUNK_CHARS = 6_000

@@ -11,7 +11,7 @@ from itertools import chain
 
 from textual.message import Message
 
-from prunecli.presentation.entries import Entry, Key, ToolCall
+from prunecli.front.presentation.entries import Entry, Key, ToolCall
 from prunecli.tui.messages import Told
 from prunecli.tui.slices import once
 from prunecli.tui.transcript.finder import SLICE_SECONDS

@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from prunecli.figures import countdown
-from prunecli.sanitize import one_line
 from prunecli.tui.slices import once
 from prunecli.tui.widgets.fitting import GAP, Piece, fitted
+from prunecli.util.figures import countdown
+from prunecli.util.sanitize import one_line
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 1 / 8

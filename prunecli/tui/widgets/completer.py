@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from prunecli.presentation import completion
+from prunecli.front.presentation import completion
 from prunecli.tui.slices import ended
 from prunecli.tui.widgets.menu import Menu
 from prunecli.tui.widgets.prompt import Prompt

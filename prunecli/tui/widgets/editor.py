@@ -17,9 +17,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from prunecli.sanitize import visible_with_tabs
 from prunecli.tui.prompting.pastes import MARK, Pastes, fits, unified
 from prunecli.tui.terminal_input import Burst
+from prunecli.util.sanitize import visible_with_tabs
 
 BURST_SECONDS = 0.03
 """Seconds after a paste in which keys belong to it, so that pasted text cannot press Enter."""

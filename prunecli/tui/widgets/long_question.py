@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from prunecli.figures import counted
 from prunecli.tui.widgets.question import KEYS, Question, Row
+from prunecli.util.figures import counted
 
 MOST_ROWS = 16
 _SCROLLS = {"pageup": -1, "pagedown": 1}

@@ -4,8 +4,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from prunecli.sanitize import one_line, visible
 from prunecli.tui.widgets.fitting import Piece, fitted
+from prunecli.util.sanitize import one_line, visible
 
 
 class Masthead(Widget):

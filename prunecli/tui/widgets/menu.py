@@ -6,10 +6,10 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.presentation.completion import Offer
-from prunecli.sanitize import one_line
+from prunecli.front.presentation.completion import Offer
 from prunecli.tui.messages import Picked
 from prunecli.tui.transcript.rows import breaks, clip, width_of
+from prunecli.util.sanitize import one_line
 
 MOST_ROWS = 8
 WHOLE_ROWS = 2

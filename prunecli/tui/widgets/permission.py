@@ -8,8 +8,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from prunecli.agent.execute import Answer, AnswerKind
-from prunecli.presentation.entries import Notice, ToolCall, ToolState
-from prunecli.presentation.questions import Sheet
+from prunecli.front.presentation.entries import Notice, ToolCall, ToolState
+from prunecli.front.presentation.questions import Sheet
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion

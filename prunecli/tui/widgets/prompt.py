@@ -7,13 +7,13 @@ from textual import events
 from textual.reactive import var
 from textual.widgets import TextArea
 
-from prunecli.bindings import Keys
-from prunecli.presentation import completion
-from prunecli.presentation.prompt_history import History
+from prunecli.front.presentation import completion
+from prunecli.front.presentation.prompt_history import History
 from prunecli.tui.messages import ActionAsked, PromptSubmitted, Typed
 from prunecli.tui.prompting.draft import Draft
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Editor
+from prunecli.util.bindings import Keys
 
 if TYPE_CHECKING:
     from prunecli.tui.widgets.completer import Completer

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.figures import countdown, counted, money, share, short
-from prunecli.sanitize import one_line
 from prunecli.tui.widgets.fitting import Piece, fitted
+from prunecli.util.figures import countdown, counted, money, share, short
+from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.agent.policy import Waiting

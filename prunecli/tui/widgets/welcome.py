@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli import __version__
-from prunecli.sanitize import visible
+from prunecli.util.sanitize import visible
 
 HINTS = (("/", "commands"), ("@", "files"), ("!", "shell command"), ("?", "keys"))
 WHAT = "The coding agent whose context you can see, prune and restore."

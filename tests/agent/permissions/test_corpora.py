@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.verdict import Rules
+from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
 HOSTILE = [*corpus("permissions/hostile_lines.txt"), *corpus("bypass_corpus.txt")]

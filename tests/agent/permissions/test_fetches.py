@@ -7,16 +7,16 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
-from prunecli.agent.permissions.judge import judge
-from prunecli.agent.permissions.rule_words import covers
-from prunecli.agent.permissions.verdict import Rules, Verdict
-from prunecli.errors import ConfigError
+from prunecli.features.web.fetch_tool import WebFetchInput
+from prunecli.front.presentation.questions import sheet_of
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
-from prunecli.presentation.questions import sheet_of
+from prunecli.safety.permissions.judge import judge
+from prunecli.safety.permissions.rule_words import covers
+from prunecli.safety.permissions.verdict import Rules, Verdict
 from prunecli.tools.registry import load
 from prunecli.tools.tool import touches_of
-from prunecli.tools.web_fetch import WebFetchInput
+from prunecli.util.errors import ConfigError
 
 HOST = "docs.python.org"
 

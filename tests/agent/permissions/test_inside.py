@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.inside import Inside
-from prunecli.agent.permissions.judge import judge
-from prunecli.agent.permissions.verdict import Rules, Verdict
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.judge import judge
+from prunecli.safety.permissions.verdict import Rules, Verdict
 
 CLOSED, OPEN = Inside(True, True), Inside(True, False)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.agent.permissions.places import Unresolvable, is_inside, resolve
-from prunecli.agent.permissions.verdict import MODES, Rules
-from prunecli.errors import ConfigError
+from prunecli.safety.permissions.places import Unresolvable, is_inside, resolve
+from prunecli.safety.permissions.verdict import MODES, Rules
+from prunecli.util.errors import ConfigError
 from tests.agent.judged import Scene, scene
 
 # Modes x effects ---------------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
-from prunecli.agent.permissions.judge import judge
-from prunecli.agent.permissions.rules import parse_rule
-from prunecli.agent.permissions.verdict import Rules, Verdict
-from prunecli.errors import ConfigError
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.judge import judge
+from prunecli.safety.permissions.rules import parse_rule
+from prunecli.safety.permissions.verdict import Rules, Verdict
+from prunecli.util.errors import ConfigError
 
 CALL = "github:create_issue"
 

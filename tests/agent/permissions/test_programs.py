@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.command_env import ReadingEnvironment, unattended_environment
-from prunecli.agent.permissions.verdict import Rules
-from prunecli.programs import find_outside, outside_path, program_doubt
-from prunecli.session.own_git import OwnGit
+from prunecli.features.rewind.own_git import OwnGit
+from prunecli.safety.command_env import ReadingEnvironment, unattended_environment
+from prunecli.safety.permissions.verdict import Rules
+from prunecli.util.programs import find_outside, outside_path, program_doubt
 from tests.agent.judged import Scene
 
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from prunecli.agent.permissions.verdict import Rules
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene
 
 

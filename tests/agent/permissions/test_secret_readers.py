@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions import sweeps
-from prunecli.agent.permissions.git_index import tracked
-from prunecli.agent.permissions.globs import braces, chooses_secrets
-from prunecli.agent.permissions.verdict import Rules
+from prunecli.safety.permissions import sweeps
+from prunecli.safety.permissions.git_index import tracked
+from prunecli.safety.permissions.globs import braces, chooses_secrets
+from prunecli.safety.permissions.verdict import Rules
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from tests.agent.judged import Scene
 from tests.tools.calling import Caller

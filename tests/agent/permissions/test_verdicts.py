@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.permissions.verdict import Rules
+from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene
 
 TABLE = Path(__file__).with_name("verdicts.txt").read_text("utf-8")

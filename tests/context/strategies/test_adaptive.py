@@ -7,7 +7,7 @@ import pytest
 
 from prunecli.config.effective import Config
 from prunecli.context.strategies.adaptive import HardClear, Options, SoftTrim, Tools
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 from tests.context.talk import PICTURE, THOUGHT, Talk, seqs, texts
 
 WINDOW = 1_000

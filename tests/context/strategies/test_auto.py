@@ -13,8 +13,8 @@ from prunecli.context.strategy import Proposal
 from prunecli.context.view import View
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent
 from prunecli.model.messages import Text, Usage
-from prunecli.paths import PACKAGE
 from prunecli.providers.models import load_expectations
+from prunecli.util.paths import PACKAGE
 from tests.context.expecting import numbers
 from tests.context.talk import Talk, seqs, tokens
 

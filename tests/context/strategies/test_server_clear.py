@@ -6,7 +6,7 @@ import pytest
 
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
-from prunecli.errors import ConfigError
+from prunecli.util.errors import ConfigError
 from tests.context.talk import Talk
 
 NAME = "server_clear"

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.features.export.exporters.formats import exported
+from prunecli.features.export.exporters.redact import redacted
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -15,8 +17,6 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import PDF, Document, Image, Text
-from prunecli.session.exporters.formats import exported
-from prunecli.session.exporters.redact import redacted
 from prunecli.session.importers.source import read_source
 from tests.session.exporters.sample import PIXEL, numbered
 from tests.session.points import sent

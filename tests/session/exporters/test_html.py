@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prunecli.features.export.exporters.html import write
+from prunecli.features.export.exporters.html_code import Colors
 from prunecli.model.events import AssistantMessage, CompactionApplied, SessionStarted, ToolResult, UserMessage
 from prunecli.model.messages import Image, Opaque, Text, Thinking, ToolUse
-from prunecli.session.exporters.html import write
-from prunecli.session.exporters.html_code import Colors
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
 VOID = {"meta", "input", "img", "br", "hr"}

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from prunecli.features.export.exporters.markdown import write
 from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
 from prunecli.model.messages import Image, Text, ToolUse
-from prunecli.session.exporters.markdown import write
 from tests.session.exporters.sample import HOSTILE, numbered, sample
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import UsageError
-from prunecli.session.exporters.formats import write_new
+from prunecli.features.export.exporters.formats import write_new
+from prunecli.util.errors import UsageError
 
 
 def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import string
 
 import pytest
 
+from prunecli.features.export.exporters.formats import ENDINGS, exported
+from prunecli.features.export.exporters.redact import redacted, without_secrets
 from prunecli.model.events import AssistantMessage, SettingChanged, ToolResult, ToolStarted, UserMessage
 from prunecli.model.messages import Text, Thinking, ToolUse
 from prunecli.model.requests import PREAMBLE
 from prunecli.model.touches import Touches
-from prunecli.session.exporters.formats import ENDINGS, exported
-from prunecli.session.exporters.redact import redacted, without_secrets
 from tests.session.exporters.sample import numbered
 from tests.session.points import content
 

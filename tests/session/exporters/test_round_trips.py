@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.features.export.exporters.formats import ENDINGS, exported
 from prunecli.model.events import CompactionApplied, Record, UserMessage
 from prunecli.model.messages import Text
-from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.source import read_source
 from tests.session.exporters.sample import numbered, sample
 from tests.session.points import sent, valid_points

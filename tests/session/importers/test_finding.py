@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionCorrupt, UsageError
 from prunecli.model.events import AssistantMessage, SessionStarted, ToolResult
 from prunecli.session.importers.finding import files_below, listed, session_files, sessions_of
 from prunecli.session.importers.source import read_source
+from prunecli.util.errors import SessionCorrupt, UsageError
 from tests.session.importers.packing import compress
 
 META = {"id": "one", "cwd": "/work", "timestamp": "2026-11-01T10:00:00Z"}

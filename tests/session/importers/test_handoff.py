@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.errors import SessionError, SessionNotFound, UsageError
 from prunecli.model.events import AssistantMessage
 from prunecli.session.importers.finding import listed
 from prunecli.session.importers.handoff import check_some, facts_of, find, hand_over
@@ -18,6 +17,7 @@ from prunecli.session.importers.source import read_source
 from prunecli.session.log import read_log
 from prunecli.session.store import Listed, Store
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import SessionError, SessionNotFound, UsageError
 from tests.session.importers.stores import RESUMED, environment, opencode_store, put
 
 NEW = ("claude-code.jsonl", "codex.jsonl", "gemini-cli.jsonl", "gemini-cli-twice.jsonl", "pi.jsonl")

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.errors import SessionCorrupt
+from prunecli.features.export.exporters.formats import ENDINGS, exported
 from prunecli.model.codec import MAX_DEPTH
 from prunecli.model.events import Record
-from prunecli.session.exporters.formats import ENDINGS, exported
 from prunecli.session.importers.json_rows import content_of, open_session
 from prunecli.session.importers.source import read_source
+from prunecli.util.errors import SessionCorrupt
 from tests.context.project import project
 from tests.session.importers.packing import compress
 from tests.session.points import folded, valid_points

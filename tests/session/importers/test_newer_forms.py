@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import SessionCorrupt
 from prunecli.model.events import AssistantMessage, CompactionApplied, ToolResult, UserMessage
 from prunecli.model.messages import Thinking, plain_text
 from prunecli.session.importers.finding import listed, sessions_of
 from prunecli.session.importers.source import Source, read_source
+from prunecli.util.errors import SessionCorrupt
 
 T = 1_789_900_000_000
 TABLES = """

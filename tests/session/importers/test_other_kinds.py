@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from prunecli.errors import SessionCorrupt
 from prunecli.model.events import AssistantMessage, CompactionApplied, PrunApplied, ToolResult, UserMessage
 from prunecli.model.messages import Image, ToolUse, Usage, plain_text, tool_uses
 from prunecli.session.importers.source import Source, read_source
+from prunecli.util.errors import SessionCorrupt
 from tests.laws.exact import png
 from tests.session.points import content, sent, valid_points
 from tests.sessions import COMPLETE

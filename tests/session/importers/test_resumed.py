@@ -113,7 +113,7 @@ def test_the_files_of_subagents_are_counted_and_can_be_imported_on_their_own() -
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_the_same_conversation_comes_back_from_an_export_to_pi(path: Path, tmp_path: Path) -> None:
-    from prunecli.session.exporters.formats import exported
+    from prunecli.features.export.exporters.formats import exported
 
     found = read_source(path)
     (tmp_path / "file").write_text(exported(found.records, "pi", keep_secrets=True).text)

@@ -8,7 +8,6 @@ import pytest
 
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.errors import StorageFailed
 from prunecli.model.events import SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.requests import IMPORTED
@@ -18,6 +17,7 @@ from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
+from prunecli.util.errors import StorageFailed
 from tests.session.importers.test_claude_code import answer, read, text, user
 from tests.session.points import content, sent
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.errors import ToolError
 from prunecli.tools.files import read_journal as journal
 from prunecli.tools.files.atomic_write import clear_leftovers, create_file, locked, replace_content
 from prunecli.tools.files.read_journal import leftover_name
 from prunecli.tools.files.workspace import Place, opened_place
+from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller
 
 ROOT = str(Path(__file__).parents[3])

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from prunecli.errors import ToolError
 from prunecli.tools.files.encoding import encoding_of, has_only_crlf
 from prunecli.tools.files.replacement import replaced
+from prunecli.util.errors import ToolError
 from tests.tools.files.test_encoding import FOREIGN
 
 CODECS = ("utf-8", "utf-8-sig", "utf-16-le", "utf-16-be", "latin-1")

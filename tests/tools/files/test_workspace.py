@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.errors import ToolError
 from prunecli.tools.files.workspace import absolute, is_inside, opened_place, real_path
+from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prunecli.errors import ToolError
 from prunecli.tools.web.address import parsed, problem, refusal
+from prunecli.util.errors import ToolError
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from prunecli.errors import ToolError, UsageError
 from prunecli.tools.web.access import Web
 from prunecli.tools.web.address import parsed
 from prunecli.tools.web.download import Download, download
+from prunecli.util.errors import ToolError, UsageError
 from tests.tools.web.site import answer, redirect, serving
 
 PAGE = "https://public.example/"

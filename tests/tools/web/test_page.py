@@ -2,12 +2,12 @@
 
 import pytest
 
-from prunecli.errors import ToolError
+from prunecli.features.web.page import blocks_of, markdown
+from prunecli.features.web.to_markdown import converted, hides
 from prunecli.model.messages import Image, Media, Text
 from prunecli.tools.web.address import parsed
 from prunecli.tools.web.download import Download
-from prunecli.tools.web.page import blocks_of, markdown
-from prunecli.tools.web.to_markdown import converted, hides
+from prunecli.util.errors import ToolError
 from tests.tools.files.test_image import png
 
 URL = "https://docs.example/guide/page"

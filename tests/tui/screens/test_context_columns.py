@@ -2,9 +2,9 @@
 
 import pytest
 
-from prunecli.inspector.labels import Key
-from prunecli.inspector.outline import Node, Row
-from prunecli.tui.screens.context_columns import Cells, Columns, cells_of
+from prunecli.context.labels import Key
+from prunecli.context.outline import Node, Row
+from prunecli.features.inspector.columns import Cells, Columns, cells_of
 from prunecli.tui.transcript.rows import width_of
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from prunecli.context.economics import Break
 from prunecli.context.impact import Impact
+from prunecli.context.labels import Key, NodeKind
+from prunecli.context.manual_edits import Act, Plan, plan
+from prunecli.context.outline import Outline
 from prunecli.context.unseen import ThinkingSum
-from prunecli.inspector.labels import Key, NodeKind
-from prunecli.inspector.manual_edits import Act, Plan, plan
-from prunecli.inspector.outline import Outline
-from prunecli.tui.screens.context_words import done, preview, selected_name
+from prunecli.features.inspector.words import done, preview, selected_name
 from prunecli.tui.widgets.fitting import fitted
 from tests.context.talk import Talk, tokens
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from prunecli.launch_options import Launch
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.tui.screens.sessions import SessionsScreen
+from prunecli.util.launch_options import Launch
 from tests.session.importers import stores
 from tests.tui.showing_app import shown
 

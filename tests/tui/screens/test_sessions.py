@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from prunecli.paths import Places
 from prunecli.session.store import Store
 from prunecli.tui.screens.session_rows import age, rows_of
 from prunecli.tui.screens.sessions import SessionsScreen
+from prunecli.util.paths import Places
 from tests.session.written import answer, named, prompt, session
 from tests.tui.showing_app import Shown, shown
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.events import Event, SessionStarted
-from prunecli.paths import Places
 from prunecli.session.store import Store
 from prunecli.tui.screens.sessions import SessionsScreen
+from prunecli.util.paths import Places
 from tests.session.written import answer, lines, named, prompt
 from tests.tui.snapshots.picture import LOOKS, NOW, Look, difference, pictured
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from prunecli.presentation.entries import Entry
+from prunecli.front.presentation.entries import Entry
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.items import Block, Item
 from prunecli.tui.transcript.palette import Palette, inks

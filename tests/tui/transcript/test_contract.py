@@ -10,7 +10,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from prunecli.presentation.entries import Notice
+from prunecli.front.presentation.entries import Notice
 from prunecli.tui.transcript.canvas import Canvas
 from prunecli.tui.transcript.finder import Finder
 from prunecli.tui.transcript.navigator import Navigator

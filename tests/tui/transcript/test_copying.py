@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.presentation.entries import Assistant, Prompt
+from prunecli.front.presentation.entries import Assistant, Prompt
 from prunecli.tui.transcript.copying import selected_text
 from prunecli.tui.transcript.document import Document
 from prunecli.tui.transcript.pointer import EVERYTHING

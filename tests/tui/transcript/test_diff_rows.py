@@ -5,7 +5,7 @@ from difflib import unified_diff
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.presentation.entries import Diff, ToolCall, ToolState
+from prunecli.front.presentation.entries import Diff, ToolCall, ToolState
 from prunecli.tui.transcript.diff_rows import DiffLine, diff_rows, parse
 from prunecli.tui.transcript.markdown import Sheet
 from tests.tui.transcript.showing import INKS, document, item, rows, texts

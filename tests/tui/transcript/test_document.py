@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Divider,

@@ -1,8 +1,8 @@
 """Which colors code has."""
 
-from prunecli.lexing import LONGEST_LINE, language_of, lexer
 from prunecli.tui.transcript.highlight import CodeText, LineLexer, highlight
 from prunecli.tui.transcript.rows import Run
+from prunecli.util.lexing import LONGEST_LINE, language_of, lexer
 from tests.tui.transcript.showing import INKS
 
 STRING = ["Literal.String"]

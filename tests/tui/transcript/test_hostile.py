@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Divider,

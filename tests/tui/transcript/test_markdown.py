@@ -5,7 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prunecli.presentation.entries import Assistant
+from prunecli.front.presentation.entries import Assistant
 from prunecli.tui.transcript.document import Document
 from tests.tui.transcript.showing import DRESS, MARKDOWN, blocks, document, rows, texts
 from tests.tui.transcript.test_splitter import documents

@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Entry,
     Notice,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from rich.style import Style
 
-from prunecli.figures import duration, short
 from prunecli.tui.transcript.palette import Palette, inks, mix
+from prunecli.util.figures import duration, short
 from tests.tui.contrast import contrast
 
 

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len, get_character_cell_size
 from rich.style import Style
 
-from prunecli.sanitize import visible
 from prunecli.tui.transcript.rows import (
     _NOT_NARROW,
     NO_GUTTER,
@@ -17,6 +16,7 @@ from prunecli.tui.transcript.rows import (
     flow,
     width_of,
 )
+from prunecli.util.sanitize import visible
 
 PLAIN = Style()
 DRESS = Dress(PLAIN)

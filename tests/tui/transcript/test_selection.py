@@ -4,7 +4,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Entry,

@@ -8,7 +8,7 @@ from textual import events
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.geometry import Region
 
-from prunecli.presentation.entries import (
+from prunecli.front.presentation.entries import (
     Assistant,
     Diff,
     Notice,

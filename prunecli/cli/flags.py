@@ -1,0 +1,336 @@
+"""The main command's flags, in one table that is read without a parser library.
+
+Every startup waits for this module, and importing typer alone would take a third as long as opening the screen. So
+the flags are parsed here, and the Typer application (`prunecli.cli`) derives help and completion from the same table.
+argparse and getopt support neither a flag with an optional value nor a first word that is a subcommand or a prompt.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prunecli.plugins.features import features
+from prunecli.util.errors import UsageError
+from prunecli.util.launch_options import PICKER, Launch
+
+OWN_COMMANDS: Mapping[str, str] = {
+    "sessions": "List, search, show, verify, audit, import and export sessions.",
+    "config": "Show, check and create configuration.",
+    "login": "Save an API key.",
+    "trust": "Trust a directory, or stop trusting it.",
+    "demo": "Take a guided tour with the built-in demo model.",
+}
+"""The subcommands in `prunecli.cli`, in the order of `--help`. Features bring more."""
+
+
+def commands() -> dict[str, str]:
+    """Return the help of each subcommand, in the order of `--help`."""
+    more = features().of("subcommand").items()
+    return {**OWN_COMMANDS, **{name: one.facts["help"] for name, one in more}}
+
+
+class Flag(NamedTuple):
+    """One flag.
+
+    `field` is the attribute of `Launch` that it sets: "flags" for a configuration key, "" for an instant flag.
+    `value` is the metavariable, "" for a switch. `read` parses the value.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    field: str
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] = str
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise ValueError(f"expected an integer of at least 1, got {text!r}")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount < math.inf:
+        raise ValueError(f"expected a number of at least 0, got {text!r}")
+    return amount
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected some text")
+    return text
+
+
+def _name(text: str) -> str:
+    return " ".join(_words(text).split())
+
+
+def _id(text: str) -> str:
+    import re
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text):
+        raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
+    if re.search(r"-t[0-9]+$", text):
+        raise ValueError(f"{text}: ids that end like -t1 are reserved for tasks")
+    return text
+
+
+def _rules(text: str) -> str:
+    """Split rules at commas outside parentheses and return them as a JSON list."""
+    import json
+
+    rules, depth = [""], 0
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "," and depth == 0:
+            rules.append("")
+        else:
+            rules[-1] += char
+    return json.dumps([rule.strip() for rule in rules if rule.strip()])
+
+
+EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
+FORMATS = ("text", "json", "stream-json")
+
+FLAGS = (
+    Flag(("-p", "--print"), "Run without the interface, print the answer and exit.", "headless"),
+    Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
+    Flag(("--input-format",), "Input format for --print.", "input_format", "FORMAT", FORMATS[::2]),
+    Flag(
+        ("--include-partial-messages",),
+        "With stream-json, print text as it arrives.",
+        "partial_messages",
+    ),
+    Flag(
+        ("--json-schema",),
+        "Require an answer in JSON under this schema.",
+        "json_schema",
+        "FILE|JSON",
+        (),
+        _words,
+    ),
+    Flag(("--max-turns",), "Stop after N turns.", "max_turns", "N", (), _at_least_one),
+    Flag(("--max-cost",), "Stop at this cost, in US dollars.", "max_cost", "USD", (), _amount),
+    Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
+    Flag(
+        ("-r", "--resume"),
+        "Resume a session, or one of @claude, @codex ...; omit ID to choose.",
+        "resume",
+        "ID",
+        (),
+        _words,
+    ),
+    Flag(("--fork",), "Continue in a copy; -r ID@17 copies up to entry 17.", "fork"),
+    Flag(("--session-id",), "Id of the new session or copy, such as a UUID.", "session_id", "ID", (), _id),
+    Flag(("-n", "--name"), "Name the session, like /rename.", "name", "NAME", (), _name),
+    Flag(("--model",), "Model name or alias: opus, sonnet, haiku, demo.", "flags", "NAME"),
+    Flag(("--effort",), "How hard the model tries.", "flags", "LEVEL", EFFORTS),
+    Flag(("--base-url",), "Server that speaks the Messages API.", "flags", "URL"),
+    Flag(("--config",), "Use FILE instead of the user's config.toml.", "config_file", "FILE", (), Path),
+    Flag(("--set",), "Set a configuration key; can be repeated.", "sets", "KEY=VALUE"),
+    Flag(("--theme",), "Theme of the terminal interface.", "flags", "NAME"),
+    Flag(
+        ("--permission-mode",),
+        "What may run without asking.",
+        "flags",
+        "MODE",
+        ("ask", "edits", "plan", "auto"),
+    ),
+    Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
+    Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
+    Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
+    Flag(("--add-dir",), "Also work in this directory; can be repeated.", "add_dirs", "DIR", (), _words),
+    Flag(
+        ("--append-system-prompt",),
+        "Add TEXT to a new session's system prompt.",
+        "append_prompt",
+        "TEXT",
+        (),
+        _words,
+    ),
+    Flag(
+        ("--append-system-prompt-file",),
+        "Add FILE to a new session's system prompt.",
+        "append_prompt_file",
+        "FILE",
+        (),
+        Path,
+    ),
+    Flag(("--no-session",), "Do not save the session.", "no_session"),
+    Flag(("--trust",), "Trust this directory for this run.", "trust"),
+    Flag(("--inline",), "Run below the shell prompt, keeping the scrollback.", "inline"),
+    Flag(("--plain",), "Plain text output.", "plain"),
+    Flag(("--version",), "Show the version.", ""),
+    Flag(("-h", "--help"), "Show this message.", ""),
+    Flag(("--install-completion",), "Install completion for this shell.", ""),
+    Flag(("--show-completion",), "Print the completion script for this shell.", ""),
+)
+
+INSTANT = tuple(flag.name for flag in FLAGS if not flag.field)
+"""Flags that act at once and override everything else."""
+
+_REPEATED = ("sets", "add_dirs")
+"""The fields that keep each value."""
+_BY_NAME = {name: flag for flag in FLAGS for name in flag.names}
+LOADING = frozenset(("--config", "--set", "--trust"))
+CONFIGURING = LOADING | {flag.name for flag in FLAGS if flag.field == "flags"}
+_BEFORE: Mapping[str, frozenset[str]] = {
+    "config show": CONFIGURING,
+    "config check": CONFIGURING,
+    "config path": frozenset(("--config",)),
+    "sessions audit": LOADING,
+    "sessions stats": LOADING,
+    "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
+}
+"""The flags that have an effect before one of our subcommands; others are rejected there. Features say theirs."""
+
+_GROUPS = ("sessions", "config")
+"""The subcommands with subcommands of their own."""
+
+_OTHER_AGENTS = {
+    "--dangerously-skip-permissions": "--permission-mode auto runs everything except what deny rules block",
+    "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
+    "--full-auto": "--permission-mode auto runs everything except what deny rules block",
+    "--yolo": "--permission-mode auto runs everything except what deny rules block",
+    "--mode": "use --permission-mode",
+    "--approval-mode": "use --permission-mode",
+    "--allowedTools": "use --allowed-tools",
+    "--disallowedTools": "use --disallowed-tools",
+}
+"""Hints for flags that people know from other agents."""
+
+
+class CommandLine(NamedTuple):
+    """A parsed command line: a start, an instant flag (`at_once`) or a subcommand with its words."""
+
+    launch: Launch
+    at_once: str = ""
+    command: tuple[str, ...] = ()
+
+
+def read(words: Sequence[str]) -> CommandLine:
+    """Parse the words after `prunecli`. Raises UsageError.
+
+    Flags may come before and after the words of a prompt. If the first word names a subcommand, it runs; after `--`,
+    it starts a prompt. `help`, alone or before a subcommand, means `--help`.
+    """
+    prompt = list[str]()
+    given = dict[str, Any]()
+    seen = list[str]()
+    rest = deque(words)
+    while rest:
+        word = rest.popleft()
+        if word == "--":
+            prompt += rest
+            break
+        if not word.startswith("-") or word == "-":
+            if word == "help" and not (prompt or seen) and (not rest or rest[0] in commands()):
+                rest.append("--help")
+                continue
+            if not prompt and word in commands():
+                command = (word, *rest)
+                _check_before(command, seen)
+                return CommandLine(_launch(given, ""), command=command)
+            prompt.append(word)
+            continue
+        for flag, text in _flags_in(word, rest):
+            if flag.name in INSTANT:
+                return CommandLine(Launch(), at_once=flag.name)
+            seen.append(flag.name)
+            _take(flag, text, given)
+    return CommandLine(_launch(given, " ".join(prompt)))
+
+
+def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
+    """Yield the flags in a word (`-cp` holds two), each with the text of its value."""
+    if word.startswith("--"):
+        name, equals, text = word.partition("=")
+        flag = _known(name)
+        if equals and not flag.value:
+            raise UsageError(f"{name}: takes no value, got {text!r}")
+        yield flag, text if equals else _value(flag, rest)
+        return
+    for at, letter in enumerate(word[1:], 2):
+        flag = _known(f"-{letter}")
+        if flag.value and word[at:]:
+            yield flag, word[at:]
+            return
+        yield flag, _value(flag, rest)
+
+
+def _value(flag: Flag, rest: deque[str]) -> str:
+    """Return the next word, for a flag that takes one. `--resume` without a value means the picker."""
+    if not flag.value:
+        return ""
+    if flag.field == "resume" and (not rest or rest[0].startswith("-")):
+        return PICKER
+    if not rest:
+        raise UsageError(f"{flag.name}: missing {flag.value}")
+    return rest.popleft()
+
+
+def _known(name: str) -> Flag:
+    if flag := _BY_NAME.get(name):
+        return flag
+    if hint := _OTHER_AGENTS.get(name):
+        raise UsageError(f"{name}: no such flag", hint)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _BY_NAME, 1)
+    raise UsageError(f"{name}: no such flag", f"did you mean {near[0]}?" if near else "see prunecli --help")
+
+
+def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:
+    """Store a flag's value. The last one wins, except for flags that may be repeated."""
+    try:
+        value = flag.read(text) if flag.value else True
+        if flag.field != "flags" and flag.choices and value not in flag.choices:
+            raise ValueError(f"expected one of {', '.join(flag.choices)}, got {text!r}")
+    except ValueError as error:
+        raise UsageError(f"{flag.name}: {error}") from None
+    if flag.field == "flags":
+        given["flags"] = {**given.get("flags", {}), flag.name: value}
+    elif flag.field in _REPEATED:
+        given[flag.field] = (*given.get(flag.field, ()), value)
+    else:
+        given[flag.field] = value
+
+
+def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
+    """Return the options. Raises UsageError for flags that cannot be combined."""
+    made = Launch(**{"flags": {}, **given}, prompt=prompt)
+    resumed = made.continue_last or made.resume
+    if made.partial_messages and not (made.headless and made.output_format == "stream-json"):
+        raise UsageError("--include-partial-messages: needs -p and --output-format stream-json")
+    if made.json_schema and not made.headless:
+        raise UsageError("--json-schema: needs -p", "add it, with a prompt")
+    if made.append_prompt and made.append_prompt_file:
+        raise UsageError("--append-system-prompt and --append-system-prompt-file: only one can be given")
+    if made.session_id and resumed and not made.fork:
+        raise UsageError(
+            "--session-id: a resumed session keeps its id", "add --fork to copy it under this id"
+        )
+    if made.session_id and made.resume == PICKER:
+        raise UsageError("--session-id: needs the session to copy", "name it: --resume ID --fork")
+    return made
+
+
+def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:
+    """Reject flags before a subcommand that would have no effect there."""
+    path = " ".join(command[: 2 if command[0] in _GROUPS else 1])
+    more = features().of("subcommand").get(command[0])
+    allowed: Container[str] = more.facts["flags"] if more else _BEFORE.get(path, ())
+    for name in seen:
+        if name not in allowed:
+            raise UsageError(f"{name}: has no effect on `prunecli {path}`", "leave it out")

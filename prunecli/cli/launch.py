@@ -1,0 +1,208 @@
+"""Starts a front end. Imports neither typer nor anything that the first frame does not need.
+
+Every start without a subcommand waits for this module.
+"""
+
+import gc
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prunecli.cli.piped_input import FIRST_SECONDS, NO_INPUT, WAITING, came_late, read_input
+from prunecli.util.errors import OutputFailed, PrunecliError, SessionError, UsageError, report_unawaited
+from prunecli.util.launch_options import Launch
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import visible
+
+if TYPE_CHECKING:
+    from prunecli.runtime import Runtime
+    from prunecli.runtime.answer_schema import AnswerSchema
+
+COLLECT_SECONDS = 1.5
+"""Seconds of a headless run after which Python collects garbage. By then everything is imported."""
+
+
+def launch(
+    asked: Launch, environ: Mapping[str, str] | None = None, *, patience: float = FIRST_SECONDS
+) -> int:
+    """Start the front end and return the exit code. Raises PrunecliError before a front end runs.
+
+    `patience`: the seconds that a headless run which needs no input waits for its first byte.
+    """
+    environ = dict(os.environ if environ is None else environ)
+    if asked.headless:
+        gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
+        try:
+            schema = _schema(asked)
+            return _headless(asked, _made(asked, environ), schema, patience)
+        finally:
+            gc.enable()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
+    if asked.plain or environ.get("TERM", "") in ("", "dumb"):
+        from prunecli.front.plain import run_plain
+
+        return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
+    from prunecli.tui import run_tui  # import textual only when it is needed
+
+    cwd = asked.cwd or working_directory()
+    return run_tui(
+        lambda: _made(asked, environ),
+        places=Places.of(environ),
+        cwd=cwd,
+        environ=environ,
+        prompt=asked.prompt,
+        inline=asked.inline,
+    )
+
+
+def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
+    """Create the runtime, then hide the environment from other processes."""
+    from prunecli.runtime.make import make_runtime
+    from prunecli.tools.processes.environment import hide_environment
+
+    runtime = make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
+    hide_environment()
+    return runtime
+
+
+def demo_launch(*, plain: bool = False) -> Launch:
+    """Return the tour: the demo model in a new scratch folder, which is kept for inspection."""
+    from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
+    from prunecli.util.private_file import make_temporary
+
+    try:
+        folder = Path(make_temporary("prunecli-demo-"))
+    except OSError as error:
+        raise UsageError(f"the tour needs a scratch folder: {error.strerror}") from error
+    return Launch(
+        flags={"--model": "demo"},
+        trust=True,
+        cwd=folder,
+        introduction=INTRODUCTION,
+        guide=GUIDE,
+        plain=plain,
+    )
+
+
+def working_directory() -> Path:
+    """Return the current directory. Raises UsageError if it has been deleted."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            "the current directory no longer exists", "change to another one, for example with cd ~"
+        ) from error
+
+
+def _schema(asked: Launch) -> "AnswerSchema | None":
+    if not asked.json_schema:
+        return None
+    from prunecli.runtime.answer_schema import AnswerSchema
+
+    return AnswerSchema.of(asked.json_schema)
+
+
+def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", patience: float) -> int:
+    import asyncio
+
+    from prunecli.front.headless.run import run_headless
+
+    terminal = sys.stdin is None or sys.stdin.isatty()
+    streams = asked.input_format == "stream-json" and not terminal
+    needed = not (asked.prompt.strip() or asked.continue_last or asked.resume)
+    piped = "" if streams or terminal else _piped(None if needed else patience)
+    if piped is None:
+        runtime.notices.append(NO_INPUT)
+    whole = "\n\n".join(part for part in (asked.prompt, (piped or "").strip()) if part)
+    prompts = [whole] if whole else []
+    if any(not prompt.strip() for prompt in prompts):
+        raise UsageError("the prompt is empty", "add it after -p, or pipe it in")
+    if not prompts and not (asked.continue_last or asked.resume or streams):
+        raise UsageError("no prompt", "add one after -p, or pipe it in")
+    if schema and not prompts and not streams:
+        raise UsageError("--json-schema: no prompt to answer", "add one after -p, or pipe it in")
+
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(report_unawaited)
+        loop.call_later(COLLECT_SECONDS, _collect_again)
+        try:
+            form, partial = asked.output_format, asked.partial_messages
+            if streams:
+                from prunecli.front.headless.stream import run_stream
+
+                source, again = sys.stdin.fileno(), bool(asked.continue_last or asked.resume)
+                return await run_stream(
+                    runtime,
+                    asked.prompt,
+                    source,
+                    form=form,
+                    out=_out,
+                    err=_err,
+                    go_on=again,
+                    schema=schema,
+                    partial=partial,
+                )
+            return await run_headless(
+                runtime,
+                prompts,
+                form=form,
+                out=_out,
+                err=_err,
+                schema=schema,
+                partial=partial,
+                is_typed=not piped,
+                late=_late if piped is None else bool,
+            )
+        finally:
+            await runtime.close()
+
+    return asyncio.run(run())
+
+
+def _out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _err(line: str) -> None:
+    sys.stderr.write(line + "\n")
+
+
+def _collect_again() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+def _piped(patience: float | None) -> str | None:
+    """Return standard input; None if it stays silent for this many seconds. Bytes that are not UTF-8 become visible
+    replacement characters. Raises UsageError."""
+    from prunecli.model.requests import MAX_BODY_BYTES
+
+    data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES, FIRST_SECONDS if patience is None else patience)
+    if data is None and patience is None:
+        sys.stderr.write(f"{WAITING}\n")
+        data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _late() -> bool:
+    return came_late(sys.stdin.fileno())
+
+
+def exit_code(error: PrunecliError) -> int:
+    """Return the exit code for an error at startup. Shells report 141 for a closed pipe."""
+    if isinstance(error, OutputFailed):
+        return 141 if error.closed else 1
+    return 4 if isinstance(error, SessionError) else 2
+
+
+def complain(error: PrunecliError) -> int:
+    if not (isinstance(error, OutputFailed) and error.closed):
+        hint = f"{visible(error.hint)}\n" if error.hint else ""
+        sys.stderr.write(f"prunecli: {visible(error.message)}\n{hint}")
+    return exit_code(error)

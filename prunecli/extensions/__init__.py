@@ -1,1 +1,0 @@
-"""Extensions that people add to the agent as files: skills, commands, subagents and hooks."""

@@ -1,0 +1,168 @@
+"""Reads the files mentioned in a prompt and records them after it as separate results.
+
+The tool `read` reads a file and `ls` lists a folder, with the same rules, limits and hooks as for the model's calls.
+So attachments can be pruned, recalled and superseded like other results.
+"""
+
+import asyncio
+import base64
+import binascii
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from prunecli.agent.execute import Executor
+from prunecli.context.spill import Cut
+from prunecli.model.codec import well_formed, well_formed_json
+from prunecli.model.events import Attached, ToolResult, UserMessage
+from prunecli.model.messages import Block, Document, Image, Json, Media, Text, ToolUse, plain_text
+from prunecli.model.notes import ATTACHED
+from prunecli.model.signals import Notice
+from prunecli.tools.files.image import media_type_of
+from prunecli.tools.files.media import document_of, image_of, is_media_name, text_of_pdf
+from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
+from prunecli.tools.ls import Ls
+from prunecli.tools.read import Read
+from prunecli.util.errors import PromptBlocked
+from prunecli.util.figures import counted
+from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
+
+_HEAD_BYTES = 16
+
+
+@frozen
+class Attachment:
+    """An attachment. `cut` describes its truncation, as for a result."""
+
+    message: UserMessage
+    cut: Cut | None = None
+
+    def at(self, seq: int) -> UserMessage:
+        message, attached = self.message, self.message.attached
+        if self.cut is None or attached is None:
+            return message
+        result = ToolResult("", attached.tool_name, message.content[1:], details=attached.details)
+        spilled = self.cut.of(result, seq).spilled
+        return replace(message, attached=replace(attached, spilled=spilled))
+
+
+async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
+    """Read the files mentioned in a prompt. The result contains a line for each file that can't be attached.
+
+    With `strict`, raises PromptBlocked for an image or PDF that can't be attached, because the prompt is useless
+    without it.
+    """
+    wanted = await asyncio.to_thread(_wanted, words, str(executor.context().cwd))
+    if len(wanted) > MAX_MENTIONS:
+        executor.session.tell(Notice(f"Only the first {MAX_MENTIONS} mentions were attached.", "warning"))
+    reading = replace(executor, tools={"read": Read(), "ls": Ls()})
+    found: list[Attachment] = []
+    for one in wanted[:MAX_MENTIONS]:
+        made = one.problem or await _attachment(reading, one)
+        if isinstance(made, Attachment):
+            found.append(made)
+            continue
+        path = one.mention.path
+        why = f"{path} was not attached: {made.removeprefix(f'{path}: ')}"
+        if strict and one.is_media:
+            raise PromptBlocked(why, "remove the @ to send only its path")
+        executor.session.tell(Notice(why, "warning"))
+    return found
+
+
+class _Wanted(NamedTuple):
+    """A mention with the call that reads it, and the reason if it can't be read."""
+
+    mention: Mention
+    call: ToolUse
+    is_media: bool
+    problem: str
+
+
+def _wanted(words: str, cwd: str) -> list[_Wanted]:
+    found: list[_Wanted] = []
+    for mention in mentions(words, cwd):
+        path = os.path.expanduser(mention.path)
+        full = os.path.join(cwd, path)
+        given: dict[str, Json] = {"path": well_formed(path)}
+        if os.path.isdir(full):
+            found.append(_Wanted(mention, ToolUse("", "ls", given), False, ""))
+            continue
+        if mention.first:
+            given |= {"offset": mention.first, "limit": mention.last - mention.first + 1}
+        empty = is_media_name(full) and not os.path.getsize(full)
+        is_media = _is_media(full)
+        found.append(
+            _Wanted(mention, ToolUse("", "read", given), is_media, "the file is empty" if empty else "")
+        )
+    return found
+
+
+async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
+    call = wanted.call
+    output, cut = await reading.outcome(call)
+    if output.details.get("denied"):
+        return str(output.details.get("reason") or "you did not allow it")
+    if output.is_error:
+        return plain_text(output.content).strip().partition("\n")[0]
+    details = well_formed_json(dict(output.details))
+    head = Text(f"{ATTACHED}{headline(well_formed(wanted.mention.label), output.content)}]")
+    attached = Attached(call.name, call.input, details)
+    return Attachment(UserMessage((head, *output.content), "attachment", attached=attached), cut)
+
+
+def headline(label: str, content: Sequence[Block]) -> str:
+    for block in content:
+        match block:
+            case Image(width=width, height=height) if width:
+                return f"{label} {width}x{height}"
+            case Document(pages=pages) if pages:
+                return f"{label}, {counted(pages, 'page')}"
+            case _:
+                pass
+    return label
+
+
+async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
+    """Return the attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
+    media, found = executor.context().media, list[Attachment]()
+    for number, block in enumerate(given, 1):
+        made = await asyncio.to_thread(shown, block, number, media)
+        kind = "document" if isinstance(block, Document) else "image"
+        head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [made])}]")
+        found.append(Attachment(UserMessage((head, made), "attachment")))
+    return found
+
+
+def shown(block: Block, number: int, media: Media) -> Block:
+    """Return the block in a form that the model accepts. `number` is its place among the images of the prompt.
+
+    Raises PromptBlocked.
+    """
+    if not isinstance(block, Image | Document):
+        return block
+    try:
+        data = base64.b64decode(block.data, validate=True)
+        if isinstance(block, Image):
+            return image_of(data, media)
+        return document_of(data, media) or Text(text_of_pdf(data))
+    except binascii.Error:
+        why = "its base64 data is invalid"
+    except ValueError as error:
+        why = str(error)
+    kind = "document" if isinstance(block, Document) else "image"
+    raise PromptBlocked(f"{kind} {number} was not attached: {why}", "send the prompt without it")
+
+
+def _is_media(path: str) -> bool:
+    """Return whether a file is an image or a PDF, by its name or its first bytes."""
+    if is_media_name(path):
+        return True
+    try:
+        with open_regular(path) as file:
+            sample = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return media_type_of(sample) is not None or sample.startswith(b"%PDF-")

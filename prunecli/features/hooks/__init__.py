@@ -1,0 +1,10 @@
+"""Programs and addresses that are called at moments of a session, as in Claude Code."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prunecli.plugins.app import App
+
+
+def install(app: "App") -> None:
+    app.command("hooks", "prunecli.features.hooks.command")

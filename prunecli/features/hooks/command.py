@@ -1,0 +1,97 @@
+"""/hooks: the commands for each event, and their approval."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from prunecli.commands.command import Choice, Choose, Effect, Say, Table
+from prunecli.runtime import Runtime
+from prunecli.util.errors import UsageError
+
+if TYPE_CHECKING:
+    from prunecli.features.hooks.sources import Source
+
+NONE = (
+    "No hooks. Define them in config.toml ([[hooks.EVENT]]), .claude/settings.json or .prunecli/hooks.json; "
+    "see the README."
+)
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """List hooks and their last runs; /hooks approve allows a project's hooks, /hooks revoke stops them."""
+    word, _, rest = arguments.partition(" ")
+    if word == "approve":
+        return _answered(runtime, rest) if rest else approval(runtime)
+    if word == "revoke" and not rest:
+        gone = runtime.hooking.revoke()
+        return [Say(f"Hooks off: {', '.join(gone)}." if gone else "No hooks were approved here.")]
+    if word:
+        raise UsageError(
+            f"/hooks {arguments}: unknown argument", "/hooks lists, /hooks approve, /hooks revoke"
+        )
+    if not runtime.gatekeeper.trusted:
+        return [Say("Hooks run only in a trusted directory. /trust to trust this one.")]
+    sources = runtime.hooking.sources
+    problems: list[Effect] = [Say(line, "warning") for line in runtime.hooking.notices(headless=False)]
+    rows = tuple(row for source in sources for row in _rows(runtime, source))
+    if not rows:
+        return problems or [Say(NONE)]
+    note = "/hooks approve to let the others run" if runtime.hooking.pending else ""
+    headings = ("event", "matcher", "state", "ms", "last run", "from", "command")
+    return [*problems, Table("Hooks", headings, rows, (3,), note)]
+
+
+def approval(runtime: Runtime) -> Sequence[Effect]:
+    """Return the question about the first hooks that wait for approval; nothing if there are none."""
+    source = runtime.hooking.pending
+    if source is None:
+        return []
+    answer = (
+        Choice(
+            f"approve yes {_digest(source)}", "Yes", "They run with your permissions, outside the sandbox"
+        ),
+        Choice(f"approve no {_digest(source)}", "No", "They stay off; /hooks approve asks again"),
+    )
+    about = "\n".join(source.lines())
+    return [Choose(f"Run the hooks in {source.label}?", "hooks", answer, grave=True, about=about)]
+
+
+def reread(runtime: Runtime) -> Sequence[Effect]:
+    """Return the notices and the question to show after the settings were read again."""
+    if not runtime.hooking.exist:
+        return []
+    return [*(Say(one, "warning") for one in runtime.hooking.notices(headless=False)), *approval(runtime)]
+
+
+def _answered(runtime: Runtime, rest: str) -> Sequence[Effect]:
+    """Carry out an answer, which applies only to the definition that the question showed."""
+    word, _, digest = rest.partition(" ")
+    source = runtime.hooking.pending
+    if word not in ("yes", "no") or source is None or digest != _digest(source):
+        return approval(runtime) or [Say("No hooks are waiting for approval.")]
+    if word == "no":
+        runtime.hooking.refuse(source)
+        return [Say(f"The hooks in {source.label} stay off."), *approval(runtime)]
+    runtime.hooking.approve(source)
+    return [Say(f"The hooks in {source.label} run from now on. /hooks lists them."), *approval(runtime)]
+
+
+def _digest(source: "Source") -> str:
+    return hashlib.sha256(json.dumps(source.definition, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _rows(runtime: Runtime, source: "Source") -> Sequence[tuple[str, ...]]:
+    state = "on" if runtime.hooking.runs(source) else "not approved"
+    found = []
+    for hook in source.hooks:
+        last = runtime.hooking.last.get((hook.event, hook.command))
+        code = ""
+        if last and last.exit_code is None:
+            code = "failed" if hook.url else "stopped"
+        elif last:
+            code = "answered" if hook.url else f"exit {last.exit_code}"
+        line = f"{code}: {last.line}" if last and last.line else code
+        took = f"{last.duration_ms:,}" if last else ""
+        found.append((hook.event, hook.matcher, state, took, line, source.label, hook.command))
+    return found

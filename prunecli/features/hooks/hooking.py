@@ -1,0 +1,350 @@
+"""The hooks of a runtime: their sources, their approvals, and running them.
+
+Nothing is read before the first prompt, unless settings with hooks exist at startup. The hooks of a project, and
+those that the user wrote for another program, run only in a trusted directory and after the user approved their exact
+definition. As in Claude Code, settings are read only at startup, by /reload and by /trust.
+"""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.agent.execute import Answer, Asked
+from prunecli.model.notes import notice
+from prunecli.model.signals import HooksRunning, Notice
+from prunecli.runtime.background import Background
+from prunecli.runtime.host import Host
+from prunecli.runtime.toolbox import web_of
+from prunecli.safety.approvals import Approvals
+from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.util.errors import PromptBlocked
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import one_line, shortened, visible
+
+if TYPE_CHECKING:
+    from prunecli.agent.loop import Run
+    from prunecli.features.hooks.replies import Ran, Reply
+    from prunecli.features.hooks.settings import Hook
+    from prunecli.features.hooks.sources import Source
+    from prunecli.session.session import Session
+
+PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
+USER_FILE = ".claude/settings.json"
+IDLE_SECONDS = 60.0
+"""Seconds without work after which the program counts as waiting for the user."""
+END_SECONDS = 5.0
+"""Maximum seconds that a hook may delay the end of the program."""
+
+UNAPPROVED = "The hooks in {} do not run until you approve them: start prunecli here and type /hooks approve."
+
+
+@frozen
+class LastRun:
+    """The last run of a hook: milliseconds, exit code (None if it was stopped), and one line about it."""
+
+    duration_ms: int
+    exit_code: int | None
+    line: str = ""
+
+
+class Hooking:
+    """The hooks of one runtime.
+
+    For a task of type `agent`, `head` are the hooks of the session that started it; their sources and approvals also
+    apply here.
+    """
+
+    def __init__(self, runtime: Host, head: "Hooking | None" = None, agent: str = "") -> None:
+        self.runtime = runtime
+        self.agent = agent
+        self.last: dict[tuple[str, str], LastRun] = {}
+        self.stop: str | None = None
+        self.idle_seconds = IDLE_SECONDS
+        self._head = head
+        self._sources: tuple[Source, ...] | None = None
+        self._approved: set[str] = set()
+        self._refused: set[str] = set()
+        self._begun, self._ended, self._log = "", "", ""
+        self._ends = Background(self.say)
+        runtime.on_session.append(self._switched)
+        self._idle: asyncio.TimerHandle | None = None
+        self._tasks = Background(self.say)
+
+    # Where they come from ------------------------------------------------------------------------------------
+
+    @property
+    def exist(self) -> bool:
+        """Whether any source may contain hooks. Opens no files."""
+        setup, config = self.runtime.setup, self.runtime.config
+        names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
+        return config.hooks.any or any(map(os.path.lexists, (*names, setup.places.home / USER_FILE)))
+
+    @property
+    def sources(self) -> "tuple[Source, ...]":
+        """All sources, read at the first use; () in an untrusted directory."""
+        if self._head:
+            return self._head.sources
+        if self._sources is None:
+            self._sources = tuple(self._read()) if self.runtime.gatekeeper.trusted and self.exist else ()
+            self._approved = {one.label for one in self._sources if self._has_approval(one)}
+        return self._sources
+
+    def forget(self) -> None:
+        """Forget the settings, so that the next use reads them again."""
+        self._sources = None
+        self._refused.clear()
+
+    def _read(self) -> "list[Source]":
+        from prunecli.features.hooks.settings import parse
+        from prunecli.features.hooks.sources import Source, read_source
+
+        setup, found = self.runtime.setup, list[Source | None]()
+        own = parse(self.runtime.config.hooks.table())
+        if own.hooks:
+            found.append(Source("config.toml", setup.cwd, setup.cwd, own.hooks))
+        user = setup.places.home / USER_FILE
+        found.append(read_source(user, setup.places.shown(user), setup.cwd, setup.places.home))
+        for folder in down_to(setup.cwd):
+            for path in (folder / name for name in PROJECT_FILES):
+                if path != user and not leads_outside(path, setup.cwd):
+                    found.append(read_source(path, os.path.relpath(path, setup.cwd), folder, folder))
+        return [one for one in found if one and (one.hooks or one.problems)]
+
+    @property
+    def _approvals(self) -> Approvals:
+        return Approvals(self.runtime.setup.places.approvals_file)
+
+    def _has_approval(self, source: "Source") -> bool:
+        wanted = source.definition
+        return wanted is None or self._approvals.has(source.owner, "hook", source.label, wanted)
+
+    def runs(self, source: "Source") -> bool:
+        """Return whether the hooks of a source and their scripts are approved, so that they may run."""
+        if self._head:
+            return self._head.runs(source)
+        if source.label in self._approved and (changed := source.changed()):
+            self._approved.discard(source.label)
+            named = one_line(", ".join(changed))
+            why = f"{named}, which their commands name, changed"
+            self.say(f"The hooks in {source.label} are off: {why}. /hooks approve to run them again")
+        return source.label in self._approved
+
+    @property
+    def pending(self) -> "Source | None":
+        waiting = (one for one in self.sources if one.hooks and not self.runs(one))
+        return next((one for one in waiting if one.label not in self._refused), None)
+
+    def approve(self, source: "Source") -> None:
+        """Let the hooks of a source run. Raises ConfigError if the approval can't be stored."""
+        self._approved.add(source.label)
+        if source.definition is not None:
+            self._approvals.approve(source.owner, "hook", source.label, source.definition)
+
+    def refuse(self, source: "Source") -> None:
+        """Stop asking about a source until it changes."""
+        self._refused.add(source.label)
+
+    def revoke(self) -> list[str]:
+        """Remove all approvals that apply here; return the names of their sources. Raises ConfigError."""
+        gone = [
+            one.label for one in self.sources if one.definition is not None and one.label in self._approved
+        ]
+        for source in self.sources:
+            if source.label in gone:
+                self._approvals.revoke(source.owner, "hook", source.label)
+        self._approved.difference_update(gone)
+        return gone
+
+    def notices(self, *, headless: bool) -> list[str]:
+        """Return the notices about hook settings: omitted ones, and in a headless run those that do not run without
+        approval."""
+        found = [one_line(problem) for one in self.sources for problem in one.problems]
+        waiting = [one.label for one in self.sources if headless and one.hooks and not self.runs(one)]
+        return [*found, *(UNAPPROVED.format(one_line(label)) for label in waiting)]
+
+    # Running -------------------------------------------------------------------------------------------------
+
+    def has(self, event: str) -> bool:
+        return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
+
+    async def fire(self, event: str, *names: str, **fields: Any) -> "list[Reply]":
+        """Run the hooks of an event side by side and return their replies. Matchers filter by `names`.
+
+        Failures and messages are shown to the user here.
+        """
+        if not self.sources:
+            return []
+        from prunecli.features.hooks.runs import chosen
+
+        found: dict[tuple[str, str], tuple[Hook, Path]] = {}  # the user's come first
+        for one in filter(self.runs, self.sources):
+            for hook in chosen(one.hooks, event, *names):
+                found.setdefault((str(one.folder), hook.command), (hook, one.folder))
+        if not found:
+            return []
+        session, setup = self.runtime.session, self.runtime.setup
+        from prunecli.features.hooks.names import MODES
+
+        given: Mapping[str, Any] = {
+            "session_id": session.id,
+            "transcript_path": str(session.path or ""),
+            "cwd": str(setup.cwd),
+            "permission_mode": MODES[self.runtime.gatekeeper.mode],
+            "hook_event_name": event,
+            **fields,
+        }
+        waited = [one for one in found.values() if not one[0].background]
+        for hook, folder in found.values():
+            if hook.background:
+                self._tasks.start(self._later(hook, folder, given))
+        if not waited:
+            return []
+        session.tell(HooksRunning(event))
+        try:
+            return list(await asyncio.gather(*(self._one(hook, folder, given) for hook, folder in waited)))
+        finally:
+            session.tell(HooksRunning(""))
+
+    async def _one(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> "Reply":
+        from prunecli.features.hooks.replies import reply_of
+        from prunecli.features.hooks.runs import run_hook
+        from prunecli.features.hooks.sources import VARIABLES
+
+        env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
+        if hook.url:
+            from prunecli.features.hooks.requests import post_hook
+
+            web = web_of(self.runtime.config, self.runtime.setup.environ)
+            ran = await post_hook(hook, given, env=env, web=web)
+        else:
+            ran = await run_hook(hook, given, cwd=self.runtime.setup.cwd, env=env)
+        reply = reply_of(hook, ran)
+        self._heard(hook, ran, reply)
+        return reply
+
+    def _heard(self, hook: "Hook", ran: "Ran", reply: "Reply") -> None:
+        line = shortened(one_line(reply.failure or reply.reason or reply.message or reply.context), 200)
+        (self._head or self).last[hook.event, hook.command] = LastRun(ran.duration_ms, ran.exit_code, line)
+        if reply.failure:
+            self.say(f"{hook.event} hook {one_line(hook.name)} failed: {line}")
+        if reply.message:
+            self.say(f"hook {one_line(hook.name)}: {visible(reply.message)}")
+        if reply.stop is not None and self.stop is None:
+            self.stop = one_line(reply.stop) or f"a hook stopped the run: {one_line(hook.name)}"
+
+    async def _later(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> None:
+        self.tell_model([await self._one(hook, folder, given)])
+
+    def say(self, text: str) -> None:
+        """Tell the user; a task tells it in the session that started the task."""
+        who = self.runtime.who
+        said = Notice(f"{who}: {text}" if who else text, "warning")
+        (self._head or self).runtime.session.tell(said)
+
+    def tell_model(self, replies: "Sequence[Reply]") -> None:
+        """Deliver added context as notices before the next request."""
+        for one in replies:
+            if one.context:
+                self.runtime.mailbox.notices.append(notice(f"hook {one_line(one.name)}", one.context))
+
+    # Moments of the runtime ----------------------------------------------------------------------------------
+
+    def on(self, run: "Run") -> "Run":
+        """Return the run with the hooks attached; without hooks, return it unchanged."""
+        if self.sources:
+            from prunecli.features.hooks.moments import Moments
+
+            run.hooks = run.executor.hooks = Moments(self)
+        return run
+
+    async def begins(self) -> None:
+        """Run SessionStart, at the first prompt of a session in this program."""
+        self.busy()
+        session = self.runtime.session
+        if session.id == self._begun != self._ended or self._head or not self.sources:
+            return
+        source = "resume" if any(item.kind == "assistant" for item in session.context.items) else ""
+        source = source or ("clear" if self._begun else "startup")
+        self._begun, self._ended, self._log = session.id, "", str(session.path or "")
+        self.tell_model(await self.fire("SessionStart", source, source=source, model=self.runtime.model_name))
+
+    async def prompted(self, words: str) -> None:
+        """Run UserPromptSubmit. Raises PromptBlocked."""
+        await self.begins()
+        if self._head:
+            return
+        self.stop = None
+        replies = await self.fire("UserPromptSubmit", prompt=words)
+        if why := blocked(replies) or self.stop:
+            self.stop = None
+            raise PromptBlocked(f"blocked by a hook: {why}", "change the prompt, or see /hooks")
+        self.tell_model(replies)
+
+    async def ask(self, asked: Asked) -> Answer:
+        """Ask for a permission, and run the Notification hooks at the same time."""
+        if self.has("Notification"):
+            from prunecli.features.hooks.names import tool_name
+
+            said = f"prunecli needs your permission to use {tool_name(asked.call.name, asked.call.input)}"
+            self.waits("permission_prompt", said, "Permission needed")
+        return await self.runtime.asker(asked)
+
+    def waits(self, kind: str, message: str, title: str) -> None:
+        """Run the Notification hooks in the background because the program waits for the user."""
+        if self.has("Notification"):
+            self._notify(kind, one_line(message), title)
+
+    def _notify(self, kind: str, message: str, title: str) -> None:
+        fields = {"message": message, "title": title, "notification_type": kind}
+        self._tasks.start(self._told("Notification", kind, fields))
+
+    async def _told(self, event: str, name: str, fields: Mapping[str, str]) -> None:
+        await self.fire(event, name, **fields)
+
+    def busy(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def rests(self) -> None:
+        """Note that a run ended. If none begins for `idle_seconds`, Notification hooks run."""
+        self.busy()
+        if not self._head and self.has("Notification"):
+            message = "prunecli is waiting for your input"
+            wait = asyncio.get_running_loop().call_later
+            self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
+
+    def _switched(self, session: "Session") -> None:
+        """Run SessionEnd of the previous session in the background, if the session was used."""
+        if self._begun in ("", self._ended, session.id) or not self.has("SessionEnd"):
+            return
+        self._ended, reason = self._begun, "resume" if session.records else "clear"
+        named = {"session_id": self._begun, "transcript_path": self._log, "reason": reason}
+        work = _in_time(self._told("SessionEnd", reason, named))
+        try:
+            self._ends.start(work)
+        except RuntimeError:  # a command of the plain interface runs in no loop
+            asyncio.run(work)
+
+    async def end(self) -> None:
+        """Run SessionEnd if the session was used, and end all remaining work."""
+        self.busy()
+        await self._ends.finish()
+        await self._tasks.close()
+        if self._begun != self._ended and not self._head and self.has("SessionEnd"):
+            await _in_time(self._told("SessionEnd", "other", {"reason": "other"}))
+
+
+async def _in_time(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for hooks at the end of a session, up to a time limit."""
+    try:
+        await asyncio.wait_for(work, END_SECONDS)
+    except TimeoutError:
+        pass
+
+
+def blocked(replies: "Sequence[Reply]") -> str:
+    denials = [one for one in replies if one.decision == "deny"]
+    return "; ".join(f"{one_line(one.name)}: {visible(one.reason)}" for one in denials)

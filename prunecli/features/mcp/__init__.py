@@ -1,0 +1,16 @@
+"""Servers of the Model Context Protocol: their definitions, connections and tools.
+
+This is the only package that imports the SDK (`mcp`, from the extra `prunecli[mcp]`), and only when a server is about
+to start.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prunecli.plugins.app import App
+
+
+def install(app: "App") -> None:
+    app.tool("prunecli.features.mcp.search_tool:McpSearch", "mcp_search", switch="mcp")
+    app.tool("prunecli.features.mcp.call_tool:McpCall", "mcp_call", switch="mcp")
+    app.command("mcp", "prunecli.features.mcp.command")

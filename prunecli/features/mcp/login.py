@@ -1,0 +1,123 @@
+"""Logs in to MCP servers: runs the login in its own thread and opens the browser."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.logins import Login
+from prunecli.util.errors import PrunecliError
+from prunecli.util.paths import Places
+from prunecli.util.programs import find_program
+
+if TYPE_CHECKING:
+    from httpx2 import Auth
+
+OPEN_SECONDS = 5.0
+
+
+def login_of(places: Places, definition: Definition) -> Login:
+    return Login(places.mcp_logins, definition.name, definition.url)
+
+
+def auth_of(places: Places, definition: Definition) -> "Auth | None":
+    """Return the authentication of a connection, from the stored login. `definition` is expanded."""
+    from prunecli.features.mcp.oauth import (
+        quiet_auth,  # deferred: only servers behind a URL need the SDK for it
+    )
+
+    return quiet_auth(definition, login_of(places, definition))
+
+
+class LoginAttempt:
+    """A login in progress. `address` and `finish` wait, so call them in a thread; `stop` may be called from any
+    thread."""
+
+    def __init__(self, places: Places, definition: Definition) -> None:
+        self._definition = definition
+        self._login = login_of(places, definition)
+        self._address: Future[str] = Future()
+        self._done: Future[None] = Future()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    def address(self) -> str:
+        """Start the login and return the URL for the browser. Raises PrunecliError."""
+        threading.Thread(target=self._run, name="mcp-login", daemon=True).start()
+        either: list[Future[Any]] = [self._address, self._done]
+        wait(either, return_when=FIRST_COMPLETED)
+        if not self._address.done():
+            self._done.result()
+            raise PrunecliError(f"{self._definition.name}: login stopped")
+        return self._address.result()
+
+    def finish(self) -> None:
+        """Wait until the user is logged in. Raises PrunecliError."""
+        self._done.result()
+
+    def stop(self) -> None:
+        """End the login without storing anything."""
+        self._stopped = True
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def _run(self) -> None:
+        name = self._definition.name
+        try:
+            asyncio.run(self._main())
+            self._done.set_result(None)
+        except PrunecliError as error:
+            self._done.set_exception(error)
+        except ImportError:
+            self._done.set_exception(PrunecliError("MCP needs an extra", "pip install 'prunecli[mcp]'"))
+        except asyncio.CancelledError:
+            self._done.set_exception(PrunecliError(f"{name}: login stopped"))
+        finally:
+            if not self._done.done():  # an internal error, which the thread reports
+                self._done.set_exception(PrunecliError(f"{name}: login failed"))
+
+    async def _main(self) -> None:
+        from prunecli.features.mcp.oauth import log_in
+
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        if not self._stopped:
+            await log_in(self._definition, self._login, self._show)
+
+    async def _show(self, address: str) -> None:
+        self._address.set_result(address)
+
+
+def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
+    """Open an address in the user's browser; return False if there is no program to do so. Call it in a thread.
+
+    Never starts a browser that draws on the terminal.
+    """
+    graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    name = "open" if platform == "darwin" else "xdg-open"
+    opener = find_program(env.get("PATH", os.defpath), name) if graphical else None
+    if opener is None:
+        return False
+    quiet = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [opener, address],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        process.wait(OPEN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True  # still running: this is the browser itself
+    except OSError:
+        return False
+    return process.returncode == 0

@@ -1,0 +1,261 @@
+"""Fits the numbers of `data/expectations.json` to recorded sessions.
+
+* The probability that a result is quoted again, by kind and age (the number of requests that showed it): the share of
+  results that a later response quotes while no newer source is in the context. The factor of a size is the ratio of
+  quotes to those expected from kind and age. Results that a later read or write replaced have their own number.
+* The number of further requests: the bounds for which "as many as so far" was closest to the actual number, at the
+  requests that found nothing cached.
+* Caps: the savings of each cap, minus the cost of fetching the quoted rest. `strong` is the cap that saves most. For
+  `normal`, an edit whose text was held back counts as some additional requests, because a recording can't show what
+  else would have gone wrong. Sessions differ widely here, so a cap must be better over the sessions, not just in sum.
+
+A number without enough evidence stays unchanged.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from prunecli.context.exchange import Entry
+from prunecli.context.expectations import GROUPS, KINDS, Caps, Expectations, Group, Kind, Level
+from prunecli.context.spill import kind_of
+from prunecli.context.strategies.superseded import superseded
+from prunecli.context.view import View
+from prunecli.features.replay.play import Player, Sent
+from prunecli.features.replay.regret import needed
+from prunecli.model.events import ToolResult
+from prunecli.model.messages import Json
+from prunecli.util.frozen import frozen
+
+CAPS = (1_000, 2_000, 4_000, 8_000, 16_000)
+"""The caps to try besides those in effect, in tokens."""
+_MISSED: Mapping[Level, int] = {"normal": 5, "strong": 0}
+"""The cost of an edit whose text was held back, in requests of its session's average cost."""
+FEWEST = 30
+"""Minimum results or moments needed to change a number."""
+_LEAST = (2, 3, 5, 8, 12)
+_MOST = (20, 30, 40, 60, 80, 120)
+
+
+@frozen
+class Seen:
+    """One result: its kind, raw tokens, and the ages at its last request and its last quote (-1: none).
+
+    `replaced` is the age at which a newer result had replaced it, or -1.
+    """
+
+    group: Group
+    tokens: int
+    last: int
+    quoted: int
+    replaced: int
+
+    def is_live(self, age: int) -> bool:
+        """Return whether the result was still shown at this age and had not been replaced."""
+        return self.last >= age and (self.replaced < 0 or self.replaced > age)
+
+
+@frozen
+class Cut:
+    """The savings of a cap on one kind, in USD, and the edits that would have missed their text."""
+
+    usd: float = 0.0
+    missed: int = 0
+
+    def plus(self, other: "Cut") -> "Cut":
+        """Return the sum of two cuts."""
+        return Cut(self.usd + other.usd, self.missed + other.missed)
+
+
+Cuts: TypeAlias = dict[tuple[Kind, int], Cut]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The evidence from one session.
+
+    `cold` has the numbers of earlier and further requests at each request that found nothing cached. `cuts` is by
+    kind and cap; `bill` is the USD of all `requests` without any cap.
+    """
+
+    results: list[Seen] = field(default_factory=list)
+    cold: list[tuple[int, int]] = field(default_factory=list)
+    cuts: Cuts = field(default_factory=dict)
+    bill: float = 0.0
+    requests: int = 0
+
+    def add(self, cuts: Cuts) -> None:
+        """Add the effects of caps."""
+        for key, cut in cuts.items():
+            self.cuts[key] = self.cuts.get(key, Cut()).plus(cut)
+
+
+class Witness:
+    """An observer of a play without pruning: records when results are needed, and the cost of carrying a token."""
+
+    def __init__(self) -> None:
+        self.prices: list[float] = []
+        self.writes: list[float] = []
+        self._needed: dict[int, int] = {}
+        self._replaced: dict[int, int] = {}
+        self._answers: dict[int, int] = {}
+        self._cold: list[int] = []
+
+    def watch(self, player: Player, sent: Sent) -> None:
+        """Process a request."""
+        number = len(self.prices)
+        self._answers[sent.step.source] = number
+        read = sent.usage.cache_read_input_tokens or 0
+        self.prices.append(sent.rates.read if read else sent.rates.write)
+        self.writes.append(sent.rates.write)
+        if number and not read:
+            self._cold.append(number)
+        quoting = player.script.quotes.get(sent.step.source)
+        for source in needed(quoting) if quoting else ():
+            self._needed[source] = number
+        for entry, _ in superseded(View(player.context, 1)):
+            self._replaced.setdefault(player.sources[entry.seq], number)
+
+    def evidence(self, player: Player, least: int) -> Evidence:
+        """Return the evidence on results with at least this many tokens."""
+        further = {self._answers[source]: count for source, count in player.script.further.items()}
+        entries = [entry for entry in player.context.entries.values() if entry.kind == "result"]
+        return Evidence(
+            [self._seen(player, entry) for entry in entries if player.context.counts.tokens(entry) >= least],
+            [(number, further[number] + 1) for number in self._cold],
+            bill=player.row.cost,
+            requests=player.row.requests,
+        )
+
+    def first_shown(self, player: Player, entry: Entry) -> int:
+        """Return the number of the request that showed a result first."""
+        head = entry.exchange.seq if entry.exchange else entry.seq
+        return self._answers.get(player.sources[head], -1) + 1
+
+    def _seen(self, player: Player, entry: Entry) -> Seen:
+        source, first = player.sources[entry.seq], self.first_shown(player, entry)
+        head = player.sources[entry.exchange.seq] if entry.exchange else source
+        ages = (self._needed.get(source), self._replaced.get(source))
+        quoted, replaced = (-1 if number is None else number - first for number in ages)
+        last = player.script.further.get(head, 0) - 1
+        return Seen(_group(entry), player.context.counts.tokens(entry), last, quoted, replaced)
+
+
+def _kind(entry: Entry) -> Kind | None:
+    return kind_of(entry.call, entry.touches) if entry.call else None
+
+
+def _group(entry: Entry) -> Group:
+    kind = _kind(entry)
+    return GROUPS[kind] if kind else "read" if entry.touches and entry.touches.reads else "other"
+
+
+def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
+    """Return the effects of this cap on all kinds in a play."""
+    found: Cuts = {}
+    factor, regrets = player.context.counts.factor, player.regrets
+    for entry in player.context.entries.values():
+        kind = _kind(entry)
+        if kind and isinstance(entry.event, ToolResult) and entry.event.spilled:
+            first, source = witness.first_shown(player, entry), player.sources[entry.seq]
+            end = first + 1 + _last(player, entry)
+            carried = sum(witness.writes[first : first + 1]) + sum(witness.prices[first + 1 : end])
+            saved = factor * entry.event.spilled.tokens * carried / 1e6
+            cut = Cut(saved - regrets.costs.get(source, 0.0), source in regrets.missed)
+            found[kind, cap] = found.get((kind, cap), Cut()).plus(cut)
+    return found
+
+
+def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
+    """Return the data file fitted to this evidence. Numbers without enough evidence stay unchanged."""
+    each = list(found)
+    results = [result for one in each for result in one.results]
+    cold = [pair for one in each for pair in one.cold]
+    table: dict[Group, list[float]] = {group: _by_age(results, group, before) for group in before.quoted}
+    caps = {level: _caps(each, before.caps[level], _MISSED[level]) for level in before.caps}
+    return {
+        "caps": caps,
+        "least_held": before.caps["normal"].least,
+        "page": before.page,
+        "quoted": {"ages": list(before.ages), **table},
+        "sizes": _sizes(results, table, before),
+        "superseded": _replaced(results, before),
+        "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
+        "reply_tokens": before.reply_tokens,
+        "min_tokens": before.min_tokens,
+        "min_age": before.min_age,
+        "min_batch": before.min_batch,
+        **({"warm_margin": before.warm_margin} if math.isfinite(before.warm_margin) else {}),
+    }
+
+
+def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list[float]:
+    """Return the share of a group's results that was quoted at each age or later. The share never rises with age."""
+    found: list[float] = []
+    for age, known in zip(before.ages, before.quoted[group], strict=True):
+        shown = [result for result in results if result.group == group and result.is_live(age)]
+        part = sum(result.quoted >= age for result in shown) / len(shown) if len(shown) >= FEWEST else known
+        found.append(round(min([part, *found[-1:]]), 3))
+    return found
+
+
+def _sizes(
+    results: Sequence[Seen], table: Mapping[Group, Sequence[float]], before: Expectations
+) -> list[list[float]]:
+    """Return for each size the ratio of quoted results to those expected from kind and age."""
+    found: list[list[float]] = []
+    above = float("inf")
+    for least, known in before.sizes:
+        expected = quoted = 0.0
+        count = 0
+        for result in results:
+            if not least < result.tokens <= above:
+                continue
+            for at, age in enumerate(before.ages):
+                if result.is_live(age):
+                    expected += table[result.group][at]
+                    quoted += result.quoted >= age
+                    count += 1
+        found.append([least, round(quoted / expected, 2) if count >= FEWEST and expected else known])
+        above = least
+    return found
+
+
+def _replaced(results: Sequence[Seen], before: Expectations) -> float:
+    """Return the share of replaced results that was quoted after they had been replaced."""
+    gone = [one for one in results if one.replaced >= 0 and one.last >= max(one.replaced, before.min_age)]
+    if len(gone) < FEWEST:
+        return before.superseded
+    return round(sum(one.quoted >= max(one.replaced, before.min_age) for one in gone) / len(gone), 3)
+
+
+def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the bounds that bring "as many as so far" closest to the actual number of further requests."""
+    pairs = [(least, most) for least in _LEAST for most in _MOST]
+
+    def off(bounds: tuple[int, int]) -> float:
+        return sum(abs(min(max(so_far, bounds[0]), bounds[1]) - further) for so_far, further in cold)
+
+    return min(pairs, key=off)
+
+
+def _caps(each: Sequence[Evidence], before: Caps, missed: int) -> dict[Kind, int]:
+    """Return the most valuable cap for each kind. A cap changes only if the gain is two standard errors over the
+    sessions, so a few large sessions do not decide."""
+
+    def worth(one: Evidence, kind: Kind, cap: int) -> float:
+        cut = one.cuts.get((kind, cap), Cut())
+        return cut.usd - missed * cut.missed * one.bill / max(1, one.requests)
+
+    def better(kind: Kind, cap: int) -> float:
+        gains = [worth(one, kind, cap) - worth(one, kind, before.of(kind)) for one in each]
+        return sum(gains) if sum(gains) > 2 * math.hypot(*gains) else 0.0
+
+    return {kind: max((before.of(kind), *reversed(CAPS)), key=partial(better, kind)) for kind in KINDS}
+
+
+def _last(player: Player, entry: Entry) -> int:
+    head = entry.exchange.seq if entry.exchange else entry.seq
+    return max(0, player.script.further.get(player.sources[head], 0) - 1)

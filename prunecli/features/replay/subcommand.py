@@ -1,0 +1,425 @@
+"""`prunecli replay SOURCE...`: show what each strategy would have sent. Only the figures go to standard output."""
+
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from prunecli.cli.launch import working_directory
+from prunecli.cli.progress import columns_of, working
+from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
+from prunecli.features.export.exporters.formats import check_page, check_writable, write_new
+from prunecli.features.replay import flags as flags
+from prunecli.model.requests import TTL_MS
+from prunecli.session.importers.known_agents import is_agent
+from prunecli.util.errors import ConfigError, SessionNotFound, UsageError
+from prunecli.util.figures import counted, short
+from prunecli.util.frozen import frozen
+from prunecli.util.launch_options import Launch
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import visible
+
+if TYPE_CHECKING:
+    from prunecli.config.effective import Config
+    from prunecli.context.expectations import Expectations
+    from prunecli.features.replay.rows import Report
+    from prunecli.features.replay.series import Courses
+    from prunecli.features.replay.stage import Setting, Stage
+    from prunecli.features.replay.working import Outcome
+
+Result = TypeVar("Result")
+_MOST_FOREIGN = 5
+"""Files that are no sessions and are named one by one."""
+
+
+@frozen
+class Asked:
+    """The command line of a replay, in a form that can be sent to another process."""
+
+    launch: Launch
+    strategies: tuple[str, ...] = ()
+    gate: str = ""
+    options: tuple[str, ...] = ()
+    ttl: str = ""
+    model: str = ""
+    read: float | None = None
+    write: float | None = None
+    fixed: int | None = None
+    window: int | None = None
+    spill: bool | None = None
+    compactions: bool = False
+    plots: bool = False
+    expectations: Path | None = None
+    fit: bool = False
+
+
+def replay(
+    ctx: typer.Context,
+    sources: flags.Sources,
+    strategy: flags.Strategy = None,
+    gate: flags.When = "",
+    options: flags.Options = None,
+    cache_ttl: flags.Ttl = "",
+    model: flags.Model = "",
+    read_price: flags.ReadPrice = None,
+    write_price: flags.WritePrice = None,
+    fixed_tokens: flags.Fixed = None,
+    window: flags.Window = None,
+    spill: flags.Spill = None,
+    compactions: flags.Compactions = False,
+    as_json: flags.AsJson = False,
+    html: flags.Html = None,
+    fit: flags.Fit = "",
+    expectations: flags.Numbers = None,
+) -> None:
+    """Show what each strategy would have sent and cost on recorded sessions, compared with no pruning."""
+    asked = Asked(
+        asked_before(ctx),
+        _names(strategy),
+        _one_of("--gate", gate, ("always", "cache_aware")),
+        tuple(options or ()),
+        _one_of("--cache-ttl", cache_ttl, tuple(TTL_MS)),
+        model,
+        _finite("--read-price", read_price),
+        _finite("--write-price", write_price),
+        fixed_tokens,
+        window,
+        spill,
+        compactions,
+        html is not None,
+        expectations,
+        bool(fit),
+    )
+    _check_outputs(html, fit)
+    make = partial(stage_of, asked)
+    stage = make()  # report an invalid command line here, not in another process
+    paths, missing = _files_of(sources)
+    _complain(missing)
+    if fit:
+        _fit(fit, paths, make)
+        return
+    report, courses, problems = _report(paths, make, _setup(asked, stage))
+    _complain(problems)
+    if not report.sessions:
+        raise _nothing()
+    from prunecli.features.replay.rows import lines
+
+    if html is not None:
+        from prunecli.features.replay.series import page
+
+        write_new(html, page(report, courses), force=True)
+        typer.echo(f"prunecli: wrote {html}", err=True)
+    table = visible("\n".join(lines(report, columns_of(sys.stdout))))
+    typer.echo(_json(report, [*missing, *problems]) if as_json else table)
+
+
+def _check_outputs(html: Path | None, fit: str) -> None:
+    """Raise UsageError if the output cannot be written, or `--fit` would overwrite a file of another kind."""
+    if fit and html is not None:
+        raise UsageError("--fit: cannot be used with --html", "run the two separately")
+    if html is not None:
+        check_page(html)
+    if fit in ("", flags.STDOUT):
+        return
+    check_writable(to := Path(fit))
+    if os.path.exists(to) and to.stat().st_size:
+        from prunecli.providers.models import load_expectations
+
+        try:
+            load_expectations(to.parent, to)
+        except ConfigError:
+            raise UsageError(
+                f"--fit {fit}: this file exists and was not made by --fit",
+                "choose another name; a SOURCE goes before --fit",
+            ) from None
+
+
+def _setup(asked: Asked, stage: "Stage") -> str:
+    given = {"read price": asked.read, "write price": asked.write}
+    sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
+    said = [
+        f"gate {asked.gate or stage.config.pruning.gate}",
+        f"{stage.ttl} cache",
+        f"model {stage.table.name('')}" if asked.model else "models and prices as recorded",
+        *(f"{name} {price:g}" for name, price in given.items() if price is not None),
+        *(f"{name} {short(tokens)}" for name, tokens in sizes.items() if tokens is not None),
+    ]
+    return " · ".join(said)
+
+
+def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
+    from prunecli.features.replay.prefix import together
+    from prunecli.features.replay.rows import Report
+    from prunecli.features.replay.series import Courses
+    from prunecli.features.replay.stage import Replayed, Stage
+
+    courses = Courses()
+
+    def take(one: Replayed) -> Replayed:
+        courses.add(one.rows[0].session, one.series)
+        return replace(one, series=())
+
+    found, problems = _each(paths, make, Stage.replay, take)
+    found.sort(key=lambda one: one.rows[0].session)
+    done = [one for one in found if one.rows[0].requests]
+    if silent := [one.rows[0].session for one in found if not one.rows[0].requests]:
+        such = f", such as {silent[0]}" if len(silent) > 1 else f": {silent[0]}"
+        problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
+    notices = dict.fromkeys(notice for one in done for notice in one.notices)
+    report = Report([one.rows for one in done], together(one.validation for one in done), setup=setup)
+    return report, courses, [*problems, *notices]
+
+
+def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
+    from prunecli.features.replay.fit import fitted
+    from prunecli.features.replay.stage import Stage
+
+    done, problems = _each(paths, make, Stage.evidence)
+    _complain(problems)
+    if not done:
+        raise _nothing()
+    text = json.dumps(fitted(done, make().expectations), indent=2)
+    if to == flags.STDOUT:
+        typer.echo(text)
+        return
+    write_new(Path(to), text + "\n", force=True)
+    place = Places.of(os.environ).expectations_file
+    typer.echo(f"prunecli: wrote {to}. Save it as {place} to use it in every session", err=True)
+
+
+def _nothing() -> SessionNotFound:
+    return SessionNotFound("no session could be replayed", "see the reasons above, or name another SOURCE")
+
+
+def _complain(problems: Sequence[str]) -> None:
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
+
+
+def _each(
+    paths: Sequence[Path],
+    make: "partial[Stage]",
+    job: "Callable[[Stage, Path], Result]",
+    take: "Callable[[Result], Result]" = lambda one: one,
+) -> tuple[list[Result], list[str]]:
+    """Run a job for each session and show the progress. `take` gets each result first.
+
+    An interrupt stops the work at once and reports the progress.
+    """
+    from prunecli.features.replay.working import each_session
+
+    done: list[Result] = []
+    failed: list[Outcome[Result]] = []
+    outcomes = each_session(paths, make, job)
+
+    def so_far() -> str:
+        return f"{len(done) + len(failed)} of {len(paths)} sessions"
+
+    try:
+        with _interrupts(), working(lambda: f"replayed {so_far()}"), closing(outcomes):
+            for outcome in outcomes:
+                if outcome.result is None:
+                    failed.append(outcome)
+                else:
+                    done.append(take(outcome.result))
+    except KeyboardInterrupt as stop:
+        typer.echo(f"prunecli: stopped after {so_far()}", err=True)
+        raise typer.Exit(128 + (stop.args[0] if stop.args else signal.SIGINT)) from None
+    return done, _problems(failed)
+
+
+def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
+    """Return a line for each file that could not be replayed, by path. Many foreign files share one line."""
+    ordered = sorted(failed, key=lambda one: one.path)
+    foreign = [one for one in ordered if one.foreign]
+    if len(foreign) <= _MOST_FOREIGN:
+        return [one.problem for one in ordered]
+    left_out = f"left out {counted(len(foreign), 'file')} in an unknown format, such as {foreign[0].path}"
+    return [*(one.problem for one in ordered if not one.foreign), left_out]
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP end the processes like Ctrl+C, unless they are ignored, as with nohup."""
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    ends = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) == signal.SIG_DFL]
+    for one in ends:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one in ends:
+            signal.signal(one, signal.SIG_DFL)
+
+
+def stage_of(asked: Asked) -> "Stage":
+    """Return the settings of a replay from its command line. Raises UsageError and ConfigError."""
+    from prunecli.features.replay.rates import Table
+    from prunecli.features.replay.stage import Stage
+    from prunecli.providers.models import ModelTable
+
+    config = configured_by(asked.launch)
+    names = asked.strategies or _all(config)
+    config = with_options(
+        config, asked.options, [one for name in asked.strategies for one in name.split("+")]
+    )
+    places = Places.of(os.environ)
+    data = places.shipped_data
+    models = ModelTable.load(data, config.models)
+    if asked.expectations and not os.path.isfile(asked.expectations):
+        raise UsageError(f"--expectations: no such file: {asked.expectations}", "create one with --fit FILE")
+    table = Table(models.info, config.model.name, asked.model, asked.read, asked.write, asked.window)
+    if asked.model and not table.has_price(asked.model):
+        raise UsageError(
+            f"--model {asked.model}: no known prices",
+            'set them as [models."NAME"] prices, or use a model that `prunecli doctor` knows',
+        )
+    settings = tuple(setting for name in names if (setting := _setting(asked, config, name)))
+    ttl = asked.ttl or config.model.cache_ttl
+    return Stage(
+        config,
+        table,
+        settings,
+        "1h" if ttl == "1h" else "5m",
+        _expectations(asked, places),
+        asked.fixed,
+        asked.compactions,
+        asked.plots,
+    )
+
+
+def _expectations(asked: Asked, places: Places) -> "Expectations":
+    """Return the numbers to use. A damaged file of the user does not prevent a new fit.
+
+    Raises UsageError for a wrong `--expectations`, and ConfigError for a damaged file of the user.
+    """
+    from prunecli.providers.models import load_expectations
+
+    try:
+        return load_expectations(places.shipped_data, asked.expectations or places.expectations_file)
+    except ConfigError as error:
+        if asked.expectations:  # it may be any file, so do not suggest deleting it
+            raise UsageError(f"--expectations: {error.message}", "create one with --fit FILE") from error
+        if not asked.fit:
+            raise
+        return load_expectations(places.shipped_data)
+
+
+def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
+    """Return the settings for replaying a strategy; None for no pruning without spill, which is always replayed."""
+    from prunecli.features.replay.stage import NO_PRUNING, Setting
+
+    spill = name == "auto" if asked.spill is None else asked.spill
+    if name == NO_PRUNING and not spill:
+        return None
+    for one in name.split("+"):
+        if hasattr(config.strategies.module(one), "context_edit"):
+            raise UsageError(
+                f"--strategy {one}: a replay can't show what the endpoint clears itself",
+                f"choose from {', '.join(_all(config))}",
+            )
+    gate = asked.gate or config.pruning.gate
+    return Setting(name, "always" if name == NO_PRUNING else gate, spill)
+
+
+def _all(config: "Config") -> list[str]:
+    names = (name for name in config.strategies.names() if name != "auto")
+    return ["auto", *(name for name in names if not hasattr(config.strategies.module(name), "context_edit"))]
+
+
+def _names(given: Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(filter(None, map(str.strip, ",".join(given or ()).split(",")))))
+    if given and not names:
+        raise UsageError("--strategy: no strategy given", "leave it out to replay all")
+    return names
+
+
+def _finite(flag: str, given: float | None) -> float | None:
+    if given is not None and not math.isfinite(given):
+        raise UsageError(f"{flag}: expected a number, got {given}")
+    return given
+
+
+def _one_of(flag: str, given: str, known: Sequence[str]) -> str:
+    if given and given not in known:
+        raise UsageError(f"{flag}: expected {' or '.join(known)}, got {given!r}")
+    return given
+
+
+def _json(report: "Report", notices: Sequence[str]) -> str:
+    return json.dumps(
+        {
+            "sessions": [row.to_json() for rows in report.sessions for row in rows],
+            "totals": [row.total_to_json() for row in report.totals],
+            "validation": report.validation.to_json(),
+            **({"notices": list(notices)} if notices else {}),
+        }
+    )
+
+
+class _Empty(SessionNotFound):
+    """An agent or a folder has no sessions, which matters only if all other SOURCEs have none either."""
+
+
+def _files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the files of all SOURCEs, each once, and a line for each SOURCE and folder without any.
+
+    Raises SessionNotFound if there are none at all or a SOURCE does not exist, and UsageError.
+    """
+    found: dict[str, Path] = {}
+    problems: list[str] = []
+    empty: list[_Empty] = []
+    for source in sources:
+        try:
+            for path in _files(source, problems):
+                found.setdefault(os.path.realpath(path), path)
+        except _Empty as error:
+            empty.append(error)
+    if empty and not found:
+        raise SessionNotFound(empty[0].message, f"cannot read {problems[0]}" if problems else empty[0].hint)
+    return list(found.values()), [*(f"cannot read {one}" for one in problems), *map(str, empty)]
+
+
+def _files(source: str, problems: list[str]) -> list[Path]:
+    from prunecli.session.importers.finding import session_files, sessions_of
+    from prunecli.session.importers.handoff import find
+    from prunecli.session.importers.opencode_store import in_store
+
+    path = Path(source)
+    if ":" in source and is_agent(source) and not os.path.exists(path):
+        return [find(source, os.environ, working_directory()).path]
+    if source.startswith("@") and not os.path.exists(path):
+        found = sessions_of(source, os.environ, problems)
+        if not found:
+            hint = "name the files or folders of its sessions, if they are elsewhere"
+            raise _Empty(f"{source}: no sessions of this agent on this machine", hint)
+        return found
+    if os.path.isdir(path):
+        found = session_files(path, problems)
+        if not found:
+            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
+        return found
+    if os.path.isfile(path) or in_store(path):
+        return [path]
+    if os.path.exists(path):
+        raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
+    if "/" in source or path.suffix:
+        raise SessionNotFound(
+            f"no such file: {source}", "SOURCE is a file, a folder, a session, @AGENT or @AGENT:ID"
+        )
+    return [own_sessions().find(source)]
+
+
+app = single(replay, flags.WithFit)

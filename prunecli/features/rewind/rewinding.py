@@ -1,0 +1,107 @@
+"""Rewinds a session to an earlier point, or forward again: the conversation, the files, or both."""
+
+import asyncio
+
+from prunecli.context.unseen import ThinkingSum
+from prunecli.features.rewind.file_snapshots import FileSaver
+from prunecli.features.rewind.restoring import Outlook, Restored, joined, outlooks, restore
+from prunecli.model.claude import is_bound
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Rewound
+from prunecli.runtime.runtime import Runtime
+from prunecli.session.timeline import Point, points
+from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.tool import FilesSeen
+from prunecli.util.errors import SnapshotFailed
+
+
+def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
+    """Return the file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
+    records = tuple(runtime.session.records)
+    found = [
+        [_named(files, one) for one in outlooks(files.snapshots, records, seqs, files.save())]
+        for files in runtime.files.all
+        if not files.off
+    ]
+    return [joined(parts, runtime.setup.cwd) for parts in zip(*found, strict=True)] or [
+        Outlook() for _ in seqs
+    ]
+
+
+def _named(files: FileSaver, outlook: Outlook) -> Outlook:
+    """Return the outlook with file names as the user sees them: absolute paths in an added folder."""
+    root = files.snapshots.workspace
+    return outlook if root == files.cwd else outlook.below(root)
+
+
+def points_of(runtime: Runtime) -> list[Point]:
+    return points(tuple(runtime.session.records))
+
+
+def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
+    """Return the thinking that the model sees now, or saw at record `seq`, and would not see after a rewind to it.
+
+    The log is folded again, so this may take as long as a resume; for models that do not bind thinking, it takes no
+    time.
+    """
+    session = runtime.session
+    present = session.context
+    if not is_bound(present.thoughts.reader):
+        return ThinkingSum()
+    records, later = tuple(session.records), runtime.new_context()
+    there: frozenset[int] = frozenset()
+    for record in (*records, Record(records[-1].seq + 1, records[-1].timestamp, Rewound(seq))):
+        there = there if record.seq > seq else later.unseen.dropped
+        later.apply(record)
+    lost = [
+        one
+        for one in sorted(later.unseen.dropped)
+        if one not in (present.unseen.dropped if present.is_shown(one) else there)
+    ]
+    return later.unseen.sum([later.entries[one] for one in lost])
+
+
+async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:
+    """Rewind to the state right after record `seq`. Files are saved first, so that the rewind can be undone.
+
+    Raises SnapshotFailed, with the conversation unchanged, and StorageFailed.
+    """
+    restored = Restored()
+    for one in runtime.files.all if files else ():
+        if one is runtime.files or not one.off:
+            restored = restored.joined(await _files(runtime, one, seq))
+    if conversation:
+        runtime.emit(Rewound(seq))
+        runtime.files_seen = FilesSeen()  # the model may have to read files again before editing them
+        await asyncio.to_thread(runtime.session.commit)
+    return restored
+
+
+async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
+    if why := files.off:
+        raise SnapshotFailed(f"cannot restore files: {why}")
+    snapshots, session = files.snapshots, runtime.session
+    records = tuple(session.records)
+    now = await asyncio.to_thread(files.save)
+    (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
+    if not outlook.changes:
+        return Restored()
+    files.record(now, "before", "rewind")
+    await asyncio.to_thread(session.commit)
+    try:
+        return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
+    finally:
+        files.record(await asyncio.to_thread(files.save), "after", "rewind")
+
+
+def take_back_cut(runtime: Runtime) -> None:
+    """Rewind past an answer that was interrupted mid-text, so that continuing requests it again.
+
+    The answer stays in the log. Does nothing if the user has pruned or restored since.
+    """
+    items = runtime.session.context.items
+    last = items[-1] if items else None
+    if last is None or getattr(last.event, "stop_reason", "") != "interrupted":
+        return
+    since = [record.event for record in runtime.session.records if record.seq > last.seq]
+    if not any(isinstance(event, PrunApplied | PrunReverted | Pinned | Rewound) for event in since):
+        runtime.emit(Rewound(last.seq - 1))

@@ -1,0 +1,11 @@
+"""Tasks that run in sessions of their own and return only their answers."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prunecli.plugins.app import App
+
+
+def install(app: "App") -> None:
+    app.tool("prunecli.features.subagents.tool:Task", "task")
+    app.command("agents", "prunecli.features.subagents.command")

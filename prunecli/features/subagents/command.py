@@ -1,0 +1,59 @@
+"""/agents: the subagents, and the tasks of this session."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from prunecli.commands.command import Effect, ShowTask, Table
+from prunecli.features.subagents.definitions import Definition
+from prunecli.model.requests import TASK
+from prunecli.runtime import Runtime
+from prunecli.runtime.preamble import recorded
+from prunecli.tools.registry import not_enabled
+from prunecli.util.errors import ToolError, UsageError
+
+_HEADINGS = ("agent", "model", "tools", "from", "for")
+
+
+def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+    """List subagents and tasks; /agents open 3 shows a task's transcript."""
+    word, _, rest = arguments.partition(" ")
+    if word == "open" and rest.strip().isdecimal():
+        number = int(rest.strip()[:9])
+        if not number:
+            raise UsageError("this call started no task", "/agents lists the tasks")
+        try:
+            return [ShowTask(number, runtime.subagents.session_of(number))]
+        except ToolError as error:
+            raise UsageError(str(error), "/agents lists the tasks") from error
+    if arguments:
+        raise UsageError(f"/agents {arguments}: expected nothing or open NUMBER", "/agents lists the tasks")
+    known, problems = runtime.subagents.definitions()
+    rows = tuple(_row(runtime, one) for one in known.values())
+    notes = [f"{one.name}: {note}" for one in known.values() for note in (*one.notes, *_absent(runtime, one))]
+    tasks = runtime.subagents.lines()
+    opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
+    note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
+    return [Table("Subagents", _HEADINGS, rows, (), note)]
+
+
+def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
+    places, cwd = runtime.setup.places, runtime.setup.cwd
+    origin = places.shown(Path(one.origin), cwd) if one.origin.startswith("/") else one.origin
+    tools = "all" if one.tools is None else " ".join(one.tools) or "none"
+    less = f" but {' '.join(one.without)}" if one.without else ""
+    return one.name, runtime.subagents.model_of(one), f"{tools}{less}", origin, one.description
+
+
+def _absent(runtime: Runtime, one: Definition) -> list[str]:
+    absent = not_enabled(one.tools or (), runtime.tools)
+    return [f"not enabled in [tools]: {', '.join(absent)}"] if absent else []
+
+
+def _off(runtime: Runtime) -> list[str]:
+    context = runtime.session.context
+    if TASK not in runtime.tools:
+        return ["The tool task is not enabled in [tools], so the model cannot use them."]
+    began = recorded(context) is not None
+    if began and TASK not in (context.tool_names or ()):
+        return ["This session began without the tool task. /new to use it."]
+    return []

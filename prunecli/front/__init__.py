@@ -1,0 +1,1 @@
+"""What shows a session and takes input: presentation, the plain interface, headless runs."""

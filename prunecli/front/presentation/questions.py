@@ -1,0 +1,234 @@
+"""The contents of permission questions, which show everything that a call would do, and of the model's questions."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from prunecli.agent.execute import Asked
+from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
+from prunecli.front.presentation.entries import Diff
+from prunecli.front.presentation.outcomes import sentence
+from prunecli.model.codec import well_formed
+from prunecli.model.messages import Json
+from prunecli.model.touches import Touches
+from prunecli.runtime.outside import is_missing, read_text
+from prunecli.safety.permissions.rule_words import covers
+from prunecli.tools.files.replacement import replaced
+from prunecli.tools.files.workspace import seen_from, seen_in
+from prunecli.tools.web.address import parsed
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
+from prunecli.util.sanitize import one_line, visible
+
+NO_NEWLINE = "\\ No newline at end of file"
+"""The marker below a last line without a line feed, as in any diff."""
+
+_IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_all"})
+_BLANK = re.compile(r"\n(?:[ \t]*\n){3,}")
+_SPACES = re.compile(r"[ \t]{60,}")
+MOST_BESIDE = 60
+TITLE_CHARS = 150
+
+ReadText = Callable[[str], str | None]
+"""A function that returns the current text of a file; None if the file is missing or not text."""
+
+
+@frozen
+class Sheet:
+    """The contents of a permission question.
+
+    `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
+    a command, such as its timeout, or the reason why an edit will fail. `covers` describes what the rule would allow.
+    """
+
+    title: str
+    text: str
+    diff: Diff | None
+    reason: str
+    rule: str
+    beside: str = ""
+    covers: str = ""
+
+
+def sheet_of(
+    asked: Asked, read: ReadText, cwd: Path, is_missing: Callable[[str], bool] = lambda _: False
+) -> Sheet:
+    """Build the sheet of a call. Paths below the working directory are shown relative to it."""
+    given = _seen(asked.call.input, cwd)
+    diff, beside = _diff(asked, read, str(given.get("path")))
+    if asked.touches and asked.touches.runs:
+        commands = asked.touches.runs
+        text = "\n".join(visible(_folded(command)) for command in commands)
+        said = (
+            ("outside", "reason") if asked.touches.outside else ()
+        )  # in the title, and in the reason for asking
+        others = {key: value for key, value in given.items() if key not in said}
+        beside = _fields({key: value for key, value in others.items() if value not in commands})
+        if len(beside) > MOST_BESIDE or "\n" in beside or len(commands) > 1:
+            text, beside = f"{text}\n{beside}".rstrip("\n"), ""  # the text there can be read in full
+    elif asked.touches and asked.touches.calls:
+        arguments = given.get("arguments")
+        text = "\n".join(
+            filter(None, [*map(one_line, asked.touches.calls), _fields(arguments) if arguments else ""])
+        )
+    elif asked.touches and asked.touches.fetches:
+        text = _url(given)
+    else:
+        text = _path_line(given) if diff else _fields(given)
+    return Sheet(
+        f"{one_line(asked.who)}: {_title(asked, is_missing)}" if asked.who else _title(asked, is_missing),
+        text,
+        diff,
+        one_line(sentence(seen_in(asked.reason, cwd))),
+        one_line(asked.rule),
+        beside,
+        one_line(covers(asked.rule, cwd)) if asked.rule else "",
+    )
+
+
+def sheet_at(asked: Asked, cwd: Path) -> Sheet:
+    """Build the sheet of a call with the files of this directory. Reads the disk: call it in a thread."""
+    return sheet_of(asked, partial(read_text, cwd=cwd), cwd, partial(is_missing, cwd=cwd))
+
+
+def _folded(text: str) -> str:
+    """Return a command without long runs of blank lines and spaces, which would push the rest out of sight."""
+    text = _BLANK.sub(lambda found: f"\n… {found[0].count(chr(10)) - 1} blank lines\n", text)
+    return _SPACES.sub(lambda found: f" … {len(found[0])} spaces … ", text)
+
+
+def _title(asked: Asked, is_missing: Callable[[str], bool]) -> str:
+    touches = asked.touches or Touches()
+    if touches.runs:
+        return "Run this command outside the sandbox?" if touches.outside else "Run this command?"
+    if touches.calls:
+        return "Call this MCP tool?"
+    if touches.fetches:
+        return "Fetch this page?"
+    if touches.changes:
+        if len(touches.changes) > 1:
+            return "Change these files?"
+        is_new = "content" in asked.call.input and is_missing(touches.changes[0])
+        return "Create this file?" if is_new else "Change this file?"
+    return "Read this?" if not touches.is_nothing else f"Allow {one_line(asked.call.name)}?"
+
+
+def _seen(given: Mapping[str, Json], cwd: Path) -> Mapping[str, Json]:
+    """Return the input with its path as shown. A path with `..` is shown as given."""
+    path = given.get("path")
+    if not isinstance(path, str) or ".." in path.split("/"):
+        return given
+    return {**given, "path": seen_from(path, cwd)}
+
+
+def _url(given: Mapping[str, Json]) -> str:
+    """Return the URL as it is requested: with look-alike letters of a host as punycode."""
+    try:
+        return parsed(str(given.get("url"))).url
+    except ToolError:
+        return _fields(given)
+
+
+def _path_line(given: object) -> str:
+    path = one_line(str(given["path"])) if isinstance(given, dict) and "path" in given else ""
+    everywhere = isinstance(given, dict) and given.get("replace_all")
+    return path + ("  (all occurrences)" if everywhere else "")
+
+
+def _fields(given: object) -> str:
+    """Format an input as `key: value`, with multi-line text below its key."""
+    if not isinstance(given, dict):
+        return visible(str(given))
+    lines: list[str] = []
+    for key, value in given.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown = visible(text)
+        lines.append(f"{one_line(str(key))}:{chr(10) if chr(10) in shown else ' '}{shown}")
+    return "\n".join(lines)
+
+
+def _diff(asked: Asked, read: ReadText, shown: str) -> tuple[Diff | None, str]:
+    """Return the diff of an edit or write against the current file, and a warning for an edit that will fail.
+
+    Return None for any other call, or if the input has something that a diff would not show. `shown` is the displayed
+    path.
+    """
+    given = asked.call.input
+    path = given.get("path")
+    changes = asked.touches.changes if asked.touches else ()
+    if not isinstance(path, str) or changes != (path,) or given.keys() - _IN_DIFF:
+        return None, ""
+    content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
+    if isinstance(content, str):
+        return _between(_lines(read(path) or ""), _lines(content), shown), ""
+    if not isinstance(old, str) or not isinstance(new, str) or not old:
+        return None, ""
+    before, flaw = read(path), ""
+    if before is not None:
+        try:
+            after = edited(before, old, new, everywhere=bool(given.get("replace_all")))
+            return _between(_lines(before), _lines(after), shown), ""
+        except ToolError as error:
+            flaw = f"This edit will fail: {re.split(r'[.;] | [(]', str(error))[0]}"
+    return _between(_plain(old).split("\n"), _plain(new).split("\n"), shown), flaw
+
+
+def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
+    """Return a file's text after an edit. Raises ToolError if the edit will fail."""
+    return replaced(before.encode(), well_formed(old), well_formed(new), everywhere=everywhere).data.decode()
+
+
+def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
+    from difflib import unified_diff
+
+    return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
+
+
+def _lines(text: str) -> list[str]:
+    """Return all lines of a file, marking unusual line ends, so that the user sees exactly what will be written."""
+    lines = _plain(text).split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\n{NO_NEWLINE}"] if last else lines
+
+
+def _plain(text: str) -> str:
+    """Escape active and invisible characters; tabs stay for the transcript to lay out."""
+    return "\t".join(map(visible, text.split("\t")))
+
+
+# The model's questions ---------------------------------------------------------------------------------------
+
+
+def inquiry_title(inquiry: Inquiry) -> tuple[str, str]:
+    """Return the title of a question, and the text below it if the question is too long for a title."""
+    first, _, rest = inquiry.question.partition("\n")
+    if len(first) > TITLE_CHARS:
+        first, rest = "A question", inquiry.question
+    title = f"{inquiry.who}: {first}" if inquiry.who else first
+    return one_line(title), "\n".join(map(visible, rest.strip("\n").split("\n")))
+
+
+def inquiry_lines(inquiry: Inquiry) -> list[str]:
+    title, more = inquiry_title(inquiry)
+    lines = [title, *(f"  {line}" for line in more.split("\n") if line)]
+    for number, option in enumerate(inquiry.options, 1):
+        detail = f" - {one_line(option.description)}" if option.description else ""
+        lines.append(f"  {number}. {one_line(option.label)}{detail}")
+    return lines
+
+
+def inquiry_reply(inquiry: Inquiry, typed: str) -> Reply:
+    """Return the reply for a typed line: numbers or a label select options, other text is the user's answer, blank
+    declines."""
+    typed = typed.strip()
+    for at, option in enumerate(inquiry.options):
+        if typed.lower() == option.label.strip().lower():
+            return Reply((at,))
+    words = typed.replace(",", " ").split()
+    numbers = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 3]
+    known = len(numbers) == len(words) and all(1 <= number <= len(inquiry.options) for number in numbers)
+    if words and known and (inquiry.multiple or len(words) == 1):
+        return Reply(tuple(sorted({number - 1 for number in numbers})))
+    return Reply((), typed)

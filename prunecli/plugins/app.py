@@ -1,0 +1,159 @@
+"""What features and plugins add to the program, and the door through which they add it.
+
+A feature or plugin defines `install(app)`. Each verb of `App` files an object under a kind and a name. In place of an
+object, a reference may be given ("package.module:name"), which is imported when it is first used, so that installing
+costs next to nothing. `Installed` holds what was filed.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+from prunecli.util.errors import PrunecliError
+from prunecli.util.frozen import frozen
+
+
+class PluginError(PrunecliError):
+    """A plugin that cannot be installed or that failed. The message names it."""
+
+
+@frozen
+class Brought:
+    """One object that `owner` brought under a name, or the reference to it. `facts` are what its kind adds."""
+
+    owner: str
+    name: str
+    target: Any
+    facts: Mapping[str, Any]
+
+    def load(self) -> Any:
+        """Return the object, imported now if it was given as a reference. Raises ImportError, AttributeError."""
+        return resolved(self.target)
+
+
+def resolved(target: Any) -> Any:
+    """Return the object of a reference ("package.module" or "package.module:name"); anything else as it is."""
+    if not isinstance(target, str):
+        return target
+    module, _, name = target.partition(":")
+    found: Any = import_module(module)
+    for part in name.split(".") if name else ():
+        found = getattr(found, part)
+    return found
+
+
+class Installed:
+    """Everything that features and plugins brought, by kind and name, in the order of installation."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[str, Brought]] = {}
+
+    def of(self, kind: str) -> Mapping[str, Brought]:
+        """Return what was brought of a kind, by name."""
+        return self._kinds.get(kind, {})
+
+    def by(self, owner: str) -> Iterator[tuple[str, Brought]]:
+        """Yield the kind and the object of everything that one owner brought."""
+        for kind, each in self._kinds.items():
+            yield from ((kind, one) for one in each.values() if one.owner == owner)
+
+    def without(self, owners: frozenset[str]) -> "Installed":
+        """Return what remains if these owners are switched off."""
+        if not owners:
+            return self
+        kept = Installed()
+        for kind, each in self._kinds.items():
+            kept._kinds[kind] = {name: one for name, one in each.items() if one.owner not in owners}
+        return kept
+
+    def file(self, kind: str, one: Brought) -> None:
+        """File an object. Raises PluginError if the name is taken."""
+        names = self._kinds.setdefault(kind, {})
+        if one.name in names:
+            raise PluginError(f"{one.owner}: the {kind} {one.name!r} is taken by {names[one.name].owner}")
+        names[one.name] = one
+
+    def drop(self, owner: str) -> None:
+        """Remove everything of an owner whose installation failed."""
+        for each in self._kinds.values():
+            for name in [name for name, one in each.items() if one.owner == owner]:
+                del each[name]
+
+
+class App:
+    """The door: one for each feature or plugin, passed to its `install`."""
+
+    def __init__(self, owner: str, installed: Installed) -> None:
+        self.owner: Final = owner
+        self._installed = installed
+
+    def _file(self, kind: str, name: str, target: Any, **facts: Any) -> None:
+        self._installed.file(kind, Brought(self.owner, name, target, facts))
+
+    def _file_next(self, kind: str, target: Any, **facts: Any) -> None:
+        """File an object of a kind whose objects have no names."""
+        count = sum(one.owner == self.owner for one in self._installed.of(kind).values())
+        self._file(kind, f"{self.owner}-{count + 1}", target, **facts)
+
+    def tool(self, target: Any, name: str = "", *, switch: str = "", enabled: bool = True) -> None:
+        """Add a tool of the model: a `Tool`, or a reference and its name.
+
+        `switch` is its name in `[tools] enabled` if that enables several tools; `enabled`: by default.
+        """
+        name = name or target.name
+        self._file("tool", name, target, switch=switch or name, enabled=enabled)
+
+    def command(self, name: str, target: Any) -> None:
+        """Add the slash command /name: a function of the session and its arguments, or a reference to one or to a
+        module like those of `prunecli.commands`."""
+        self._file("command", name, target)
+
+    def subcommand(self, name: str, target: Any, text: str, flags: Collection[str] = ()) -> None:
+        """Add `prunecli name`: a reference to its Typer application. `flags` are those of the main command that work
+        before it; `text` is its help."""
+        self._file("subcommand", name, target, help=text, flags=flags)
+
+    def options(self, section: str, target: Any) -> None:
+        """Add the section `[section]` of the configuration: an options class, as in `prunecli.config.options`."""
+        self._file("options", section, target)
+
+    def strategy(self, name: str, target: Any) -> None:
+        """Add a pruning strategy: a module or class with `propose` and, if it has options, `Options`."""
+        self._file("strategy", name, target)
+
+    def part(self, name: str, target: Any) -> None:
+        """Add a class of `prunecli.runtime.parts.Part`, of which each runtime makes one."""
+        self._file("part", name, target)
+
+    def on(self, moment: str, function: Callable[..., Any]) -> None:
+        """Call a function at a moment of a session; docs/plugins.md lists them. Raises PluginError for others."""
+        if moment not in MOMENTS:
+            raise PluginError(
+                f"{self.owner}: no moment named {moment!r}", f"choose from {', '.join(MOMENTS)}"
+            )
+        self._file_next("moment", function, moment=moment)
+
+    def notices(self, due: Callable[..., Any]) -> None:
+        """Add a function of the session that returns what the model is told before the next request."""
+        self._file_next("notices", due)
+
+    def status(self, segment: Any) -> None:
+        """Add a function of the session that returns a few words for the status bar, "" for none."""
+        self._file_next("status", segment)
+
+    def check(self, line: Any) -> None:
+        """Add a check of `prunecli doctor`."""
+        self._file_next("check", line)
+
+    def provider(self, name: str, target: Any) -> None:
+        """Add a provider: a module like those of `prunecli.providers.available`."""
+        self._file("provider", name, target)
+
+    def importer(self, name: str, recognize: Any, read: Any) -> None:
+        """Add an importer: `recognize` tells whether it knows a file, and `read` returns its session."""
+        self._file("importer", name, read, recognize=recognize)
+
+
+MOMENTS = (
+    *("session", "prompt", "before_call", "after_call", "before_prune", "before_compaction", "stop", "close"),
+)

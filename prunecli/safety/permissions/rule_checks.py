@@ -1,0 +1,295 @@
+"""Matches rules with a call: the first deny or ask rule that matches any part, and the allow rules that cover all
+parts."""
+
+import contextlib
+import itertools
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from prunecli.model.shell import Doubt, Line, Open
+from prunecli.safety.permissions import path_patterns
+from prunecli.safety.permissions.calls import Call
+from prunecli.safety.permissions.globs import TooMany, braces, expand, is_glob
+from prunecli.safety.permissions.harmless import is_listed, located, read_command
+from prunecli.safety.permissions.places import Place, Unresolvable, is_inside, resolve
+from prunecli.safety.permissions.prefix_rules import open_doubt
+from prunecli.safety.permissions.rules import Rule, command_allowed, line_named, text_named
+from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.variables import variants
+
+_MAX_WORDS = 400
+"""Maximum words of a line to check as paths. The user is asked about longer lines."""
+_CHANGES_STATE = frozenset(
+    {
+        *("cd", "pushd", "popd", "export", "set", "unset", "shopt", "alias", "unalias", "source", "."),
+        *("eval", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray", "trap", "exec"),
+        *("enable", "hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env"),
+        "disown",
+    }
+)
+"""Builtins that change the meaning of later commands in the line. A `cd` inside the workspace is followed."""
+_MAX_FOLDERS = 8
+
+
+def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
+    """Return the first deny or ask rule that matches the call or a part of it, and whether the match is certain.
+
+    A certain match takes precedence over uncertain ones.
+    """
+    unsure: Rule | None = None
+    for rule in rules:
+        answer = _names(rule, call, around)
+        if answer:
+            return rule, True
+        if answer is None and unsure is None:
+            unsure = rule
+    return unsure, False
+
+
+def _names(rule: Rule, call: Call, around: Surroundings) -> bool | None:
+    if call.target:
+        return _names_target(rule, call)
+    if call.host:
+        return _names_host(rule, call)
+    if call.text is not None and rule.pattern is not None:
+        return _path_in_line(rule, rule.pattern, call, around)
+    if not rule.names(call.effect, call.tool):
+        return False
+    if rule.is_bare:
+        return True
+    if rule.line is not None:
+        if call.line is not None:
+            return line_named(rule, call.line)
+        return True if text_named(rule, call.text or "") else None
+    if not call.places:
+        return None  # The call does not name its files.
+    answers = [_matches(rule.pattern or "", place, around) for place in call.places]
+    if True in answers or None in answers:
+        return True if True in answers else None
+    return _around_search(rule.pattern or "", call, around)
+
+
+def _names_host(rule: Rule, call: Call) -> bool:
+    return rule.names(call.effect, call.tool) and (rule.is_bare or rule.names_host(call.host))
+
+
+def _names_target(rule: Rule, call: Call) -> bool:
+    return rule.names_call(call.target) or (rule.names(call.effect, call.tool) and rule.is_bare)
+
+
+def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
+    """Return whether a deny or ask rule matches, with its pattern read from each folder of the workspace."""
+    answers = [path_patterns.matches(pattern, place, folder, around.home) for folder in around.folders]
+    return True if True in answers else None if None in answers else False
+
+
+def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    pairs = itertools.product(call.searched, around.folders)
+    below = any(path_patterns.named_below(pattern, place, folder, around.home) for place, folder in pairs)
+    return None if below else False
+
+
+def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Return whether a shell line reads a path of a read rule, or may change a path of an edit rule."""
+    if rule.tool not in ("read", "edit", "write"):
+        return None if rule.tool == call.tool.lower() else False
+    if call.is_harmless:
+        if rule.tool != "read":
+            return False
+        answers = [_matches(pattern, place, around) for reading in call.readings for place in reading.places]
+        if True in answers or None in answers:
+            return True if True in answers else None
+        return _in_sweeps(pattern, call, around)
+    named = _path_in_words(pattern, call, around)
+    return None if named and rule.tool != "read" else named
+
+
+def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Return None if a harmless line may show a file that the pattern names but the line does not, else False."""
+    namers = [path_patterns.namer([pattern], folder, around.home) for folder in around.folders]
+    try:
+        found = any(
+            reading.sweep and reading.sweep.find(named) for reading in call.readings for named in namers
+        )
+    except TooMany:
+        return None
+    return None if found else False
+
+
+def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
+    """Return whether a word of the line is a path that matches the pattern; None if that is uncertain.
+
+    Globs and braces stand for every file that they could match. The result is None for a `*` that would match only a
+    leading dot, as in `--include=*`. It is also None for a word without slash and dot, which may mean anything to an
+    unknown program.
+    """
+    commands = call.line.commands if call.line else ()
+    if not commands or any(isinstance(word, Open) for words in commands for word in words):
+        commands = (*commands, tuple(_rough_words(call, around)))
+    words = [(word, is_listed(command[0])) for command in commands for word in command]
+    folders = _folders(commands, around)
+    unsure = len(words) > _MAX_WORDS
+    for word, reads in words[:_MAX_WORDS]:
+        for text, folder in itertools.product(_meanings(word), folders):
+            try:
+                paths = expand(text, folder, dots=True) if is_glob(text) else [text]
+            except TooMany:
+                unsure = True
+                continue
+            for path in paths:
+                try:
+                    place = resolve(path, folder, around.home)
+                except Unresolvable:
+                    continue  # The command itself cannot resolve this path either.
+                if _matches(pattern, place, around):
+                    if _says(text, path) and (reads or "/" in text or "." in text or is_glob(text)):
+                        return True
+                    unsure = unsure or os.path.lexists(place.real)
+    return None if unsure else False
+
+
+def _says(glob: str, path: str) -> bool:
+    """Return whether the glob contains the leading dots of a match, since in a shell `*` matches no hidden file."""
+    parts = zip(glob.split("/"), path.split("/"), strict=True)
+    return all(part.startswith(".") or not name.startswith(".") for part, name in parts)
+
+
+def _meanings(word: str) -> set[str]:
+    """Return the paths that a word may contain: the word, the part after `=`, `:` or `@`, and each expansion of its
+    braces.
+
+    A pattern that a search excludes is not a path.
+    """
+    if word.startswith(("--exclude=", "--exclude-dir=")):
+        return set()
+    texts = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2]} - {""}
+    return {made for text in texts for made in braces(text)}
+
+
+def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[Path]:
+    """Return the folders that words may be relative to: each folder that a `cd` or an option like `-C` could lead
+    to."""
+    found = [around.cwd]
+    for words in commands:
+        for before, word in itertools.pairwise(words):
+            if (
+                before in ("cd", "pushd", "-C", "--directory", "--prefix", "--cwd")
+                and len(found) < _MAX_FOLDERS
+            ):
+                with contextlib.suppress(Unresolvable):
+                    found.append(Path(resolve(word, found[-1], around.home).real))
+    return found
+
+
+def _rough_words(call: Call, around: Surroundings) -> list[str]:
+    """Return the likely words of an unparsable line: home expanded, quotes and escapes removed."""
+    text = re.sub(r"\$HOME\b|\$\{HOME\}|(?<![^\s=:'\"])~(?=/)", lambda _: str(around.home), call.text or "")
+    return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
+
+
+# Allowing ----------------------------------------------------------------------------------------------------
+
+
+def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """Return the text of the allow rules that together cover the whole call, or ""."""
+    if call.target:
+        return next((rule.text for rule in rules if _names_target(rule, call)), "")
+    if call.host:
+        return next((rule.text for rule in rules if _names_host(rule, call)), "")
+    named = [rule for rule in rules if rule.names(call.effect, call.tool)]
+    if call.text is not None:
+        return _rule_for_line(call, named, around)
+    if call.effect == "unknown":
+        return next((rule.text for rule in named if rule.is_bare), "")
+    found = [
+        next((rule.text for rule in named if _covers(rule, call, place, around)), "") for place in call.places
+    ]
+    return ", ".join(dict.fromkeys(found)) if found and all(found) else ""
+
+
+def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
+    """Return whether an allow rule covers a place. A bare rule covers edits only in the workspace, and never covers
+    secrets or files that control other programs. These need a rule that names them, or auto mode."""
+    secret = around.keeps_secrets(place)
+    protected = call.effect == "edit" and around.protects(place)
+    if rule.pattern is None:
+        outside = call.effect == "edit" and not around.holds(place)
+        return not secret and not protected and not outside
+    special = secret or protected
+    return any(
+        path_patterns.allows(rule.pattern, place, folder, around.home, special) for folder in around.folders
+    )
+
+
+def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+    """Return the rules that cover every command of the line that is not harmless, or "".
+
+    If one command changes the meaning of the next, every command needs a rule. Rules with words apply only in the
+    workspace where they were granted.
+    """
+    if bare := next((rule for rule in rules if rule.is_bare), None):
+        return bare.text
+    line = call.line
+    if line is None or not is_inside(resolve(".", around.cwd, around.home), around.workspace):
+        return ""
+    if whole := next((rule for rule in rules if rule.line == line and not rule.prefix), None):
+        return whole.text
+    used = list(_rules_for_parts(line, rules, around))
+    texts = dict.fromkeys(rule.text for rule in used if isinstance(rule, Rule))
+    return ", ".join(texts) if texts and all(used) else ""
+
+
+def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[str, ...]]:
+    """Return the commands of a line that are neither harmless nor covered by a rule."""
+    if call.line is None:
+        return []
+    commands = [words for words in call.line.commands if words[0] != "cd"]
+    used = list(_rules_for_parts(call.line, rules, around))
+    if len(used) != len(commands):
+        return list(call.line.commands)
+    return [words for words, rule in zip(commands, used, strict=True) if not rule]
+
+
+def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) -> Iterator[Rule | bool]:
+    """Yield for each command except `cd` the rule that covers it, True if it is harmless, or False."""
+    try:
+        parts = list(located(line, around))
+    except (Doubt, Unresolvable):
+        parts = [(words, [around]) for words in line.commands]
+        if len(parts) > 1:  # after a `cd` that can't be followed, nothing is known
+            return iter([False] * len(parts))
+    harmless = not any(words[0] in _CHANGES_STATE for words, _ in parts)
+    return iter(
+        [
+            _by_rule(words, rules, places, line) or (harmless and _is_harmless(words, places))
+            for words, places in parts
+        ]
+    )
+
+
+def _by_rule(
+    words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings], line: Line
+) -> Rule | None:
+    """Return the first rule that names the command of a line and covers its remaining words."""
+    for rule in rules:
+        left_open = command_allowed(rule, words)
+        if left_open is not None and not any(
+            open_doubt(words, left_open, place, fed=bool(place.feed) or not line.flat) for place in places
+        ):
+            return rule
+    return None
+
+
+def _is_harmless(words: tuple[str, ...], places: Sequence[Surroundings]) -> bool:
+    try:
+        for place in places:
+            # a line with a rule runs with more rights, so queries that may run the project are not harmless in it
+            inner = replace(place, walled=place.walled and is_listed(words[0]))
+            for one in variants(words, inner):
+                read_command(one, inner)
+    except Doubt:
+        return False
+    return True

@@ -1,0 +1,124 @@
+"""The context of a judgment, and the reads of a harmless command in it."""
+
+from pathlib import Path
+
+from prunecli.model.shell import Doubt
+from prunecli.safety.permissions.git_config import holds_credentials
+from prunecli.safety.permissions.globs import TooMany
+from prunecli.safety.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
+from prunecli.safety.permissions.places import (
+    Place,
+    is_inside,
+    is_protected,
+    is_secret,
+    is_system,
+    lies_in,
+    lies_in_kept,
+    real_path,
+    resolve,
+)
+from prunecli.safety.permissions.sweeps import Sweep
+from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
+from prunecli.util.frozen import frozen
+
+
+@frozen
+class Surroundings:
+    """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
+
+    `path` is the PATH for finding programs; "" leaves programs unchecked. `feed`: the earlier commands of
+    its pipeline, which write the input. `walled`: a sandbox hides secrets and the network, so commands may read
+    outside the workspace.
+    `readable_folders` are real folders outside the workspace that may be read, such as those of skills. `added` are
+    other folders that belong to the workspace.
+    """
+
+    workspace: Path
+    cwd: Path
+    home: Path
+    secrets: tuple[Path, ...] = ()
+    path: str = ""
+    feed: tuple[tuple[str, ...], ...] = ()
+    walled: bool = False
+    readable_folders: tuple[str, ...] = ()
+    added: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return (self.workspace, *self.added)
+
+    def folder_of(self, place: Place) -> Path | None:
+        """Return the folder that contains a place with all its links; None if the place lies outside."""
+        return next((folder for folder in self.folders if is_inside(place, folder)), None)
+
+    def holds(self, place: Place) -> bool:
+        return self.folder_of(place) is not None
+
+    def protects(self, place: Place) -> bool:
+        return any(is_protected(place, folder) for folder in self.folders)
+
+    def keeps_unchanged(self, place: Place) -> bool:
+        """Return whether a place controls other programs, leaving out folders and files that builds write to."""
+        return any(
+            lies_in(spelling, root) and lies_in_kept(spelling[len(root) :].lstrip("/"))
+            for folder in self.folders
+            for root in (str(folder), real_path(folder))
+            for spelling in place.spellings
+        )
+
+    def keeps_secrets(self, place: Place) -> bool:
+        """Return whether a place is a usual location of credentials, a hard link to a file in one, or a configuration
+        file of git with credentials."""
+        return (
+            is_secret(place, self.secrets)
+            or any(map(holds_credentials, place.ends))
+            or any(may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders)
+        )
+
+    def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
+        """Return why reading a place needs approval, as a predicate such as "may contain secrets", or "".
+
+        `names_only`: only the name, size or date is shown.
+        """
+        if not names_only and self.keeps_secrets(place):
+            return "may contain secrets"
+        if self.holds(place) or is_system(place):
+            return ""
+        known = all(any(lies_in(end, folder) for folder in self.readable_folders) for end in place.ends)
+        return "" if known else "is outside the workspace"
+
+    def readable(self, text: str, cwd: Path | None = None, *, names_only: bool = False) -> Place:
+        """Return the place of a path that a harmless command may read. Raises Doubt, Unresolvable."""
+        place = resolve(text, cwd or self.cwd, self.home)
+        if self.walled and (names_only or not self.keeps_secrets(place)):
+            return place
+        if doubt := self.reading_doubt(place, names_only=names_only):
+            raise Doubt(f"{text!r} {doubt}")
+        return place
+
+    def check(self, sweep: Sweep) -> None:
+        """Raise Doubt if the sweep may show a secret, or has too many files to check."""
+        try:
+            found = sweep.find(
+                lambda path: (may_look_secret(path) and looks_secret(path)) or holds_credentials(path)
+            )
+            linked = frozenset[tuple[int, int]]()
+            if not found:
+                linked = linked.union(*(linked_secrets(folder, self.home) for folder in self.folders))
+            if linked:
+                found = sweep.find(lambda path: is_one_of(path, linked))
+        except TooMany:
+            raise Doubt("it searches too many files to check for secrets") from None
+        if found:
+            raise Doubt(f"it would show {self._seen(found)}, which may contain secrets")
+
+    def _seen(self, path: str) -> str:
+        return path.removeprefix(f"{self.workspace}/")
+
+
+@frozen
+class Reading:
+    """The reads of a harmless command: the places it names, and the files that it may show without naming them."""
+
+    places: tuple[Place, ...] = ()
+    sweep: Sweep | None = None

@@ -1,0 +1,361 @@
+"""The sandbox of a run: chosen once by trying, then used for each command."""
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from prunecli.safety.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
+from prunecli.safety.sandbox.bubblewrap import Stage
+from prunecli.safety.sandbox.covering import covered
+from prunecli.safety.sandbox.denials import explain, reached_for
+from prunecli.safety.sandbox.layout import (
+    Ground,
+    Layout,
+    inner_environment,
+    layout_for,
+    lies_below,
+    without_revisions,
+)
+from prunecli.safety.sandbox.obeyed import Made
+from prunecli.safety.sandbox.proxy import Proxy, start_words
+from prunecli.safety.sandbox.real_folders import opened
+from prunecli.tools.files.secret_paths import looks_secret
+from prunecli.tools.processes.confinement import Confine, Confined, bare
+from prunecli.tools.processes.environment import credential_names
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
+from prunecli.util.private_file import make_temporary
+
+Kind = Literal["bubblewrap", "landlock", "seatbelt"]
+Network = bool | tuple[str, ...]
+_MISSING = re.compile(r"no such file or directory|cannot find|not found|does not exist|ENOENT", re.IGNORECASE)
+_GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
+
+
+@frozen
+class Chosen:
+    """The sandbox that works, or None and the reason. `program` is the path of its executable.
+
+    `pins`: bubblewrap mounts open folders (`--bind-fd`), which older ones can't.
+    """
+
+    kind: Kind | None
+    program: str = ""
+    why: str = ""
+    pins: bool = False
+
+    @property
+    def word(self) -> str:
+        return {
+            "bubblewrap": "sandbox bwrap",
+            "landlock": "sandbox landlock",
+            "seatbelt": "sandbox seatbelt",
+        }.get(self.kind or "", "no sandbox")
+
+
+@frozen
+class Limits:
+    """Limits of one command, 0 for none: processes of the user, megabytes of each process and of each file."""
+
+    processes: int = 0
+    memory_mb: int = 0
+    file_mb: int = 0
+
+
+class Walls:
+    """One sandbox for all commands of a run. `choose` finds out which one works; it is called once, in any thread.
+
+    `required`: without a sandbox, no command runs.
+    """
+
+    def __init__(
+        self,
+        ground: Ground,
+        choose: Callable[[], Chosen],
+        *,
+        network: Network = False,
+        limits: Limits = Limits(),  # noqa: B008  # immutable
+        required: bool = False,
+    ) -> None:
+        self.ground = ground
+        self.network = network
+        self.limits = limits
+        self._required = required
+        self._choose = choose
+        self._chosen: Chosen | None = None
+        self._lock = threading.Lock()
+        self._folder = ""
+        self._stage: Stage | None = None
+
+    @property
+    def known(self) -> Chosen | None:
+        """The chosen sandbox; None before it has been chosen."""
+        return self._chosen
+
+    def chosen(self) -> Chosen:
+        """Return the sandbox in effect. The first call tries each one, which takes some milliseconds."""
+        with self._lock:
+            if self._chosen is None:
+                self._chosen = self._choose()
+            return self._chosen
+
+    def finds_all(self) -> bool:
+        """Return whether every secret of the workspace is found and hidden."""
+        return self.ground.found().complete
+
+    def begin(self) -> None:
+        if self._chosen is None:
+            threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
+
+    def confine(self, *, granted: bool, reads: bool = False) -> Confine:
+        """Return the function that puts a command into the sandbox.
+
+        `granted`: a rule or the user allowed the command, so it may commit, write files that control other programs,
+        and get the credentials of the environment. `reads`: it is known to only read, so it can't change the
+        workspace.
+        """
+
+        @asynccontextmanager
+        async def confined(
+            argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
+        ) -> AsyncIterator[Confined]:
+            chosen = await asyncio.to_thread(self.chosen)
+            if chosen.kind is None and self._required:
+                raise ToolError(f"Not run: sandbox.mode is 'require', but {chosen.why}.")
+            if chosen.kind is None:
+                async with bare(argv, cwd=cwd, env=env, command=command) as box:
+                    yield box
+                return
+            git = granted and bool(_GIT.search(command))
+            layout = await asyncio.to_thread(self._layout, git=git, granted=granted, reads=reads)
+            unset = frozenset[str]() if granted else credential_names(env)
+            inner = {name: value for name, value in env.items() if name not in unset}
+            fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
+            made = Made(self.ground, layout, granted=granted, fresh=fresh) if not reads else None
+            is_told = False
+
+            def set_aside() -> str:
+                nonlocal is_told
+                is_told, was_told = True, is_told
+                return "" if was_told or made is None else made.set_aside()
+
+            try:
+                parts = self._limited(argv), cwd, inner, unset, command, fresh
+                async with self._inside(chosen, layout, *parts) as box:
+                    yield replace(box, afterwards=set_aside)
+            finally:
+                set_aside()  # for a canceled command
+
+        return confined
+
+    def _layout(self, *, git: bool, granted: bool, reads: bool) -> Layout:
+        try:
+            return layout_for(self.ground, git=git, granted=granted, reads=reads)
+        except OSError as error:
+            raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
+
+    @asynccontextmanager
+    async def _inside(
+        self,
+        chosen: Chosen,
+        layout: Layout,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        unset: frozenset[str],
+        command: str,
+        fresh: Mapping[str, str],
+    ) -> AsyncIterator[Confined]:
+        reached = partial(self._reached, layout, cwd)
+        proxy = Proxy(() if isinstance(self.network, bool) else self.network)
+
+        def said(output: str) -> str:
+            return explain(
+                output,
+                hidden=layout.hidden,
+                obeyed=layout.obeyed,
+                network=self.network is True,
+                refused=proxy.refused,
+                unset=unset,
+                landlock=chosen.kind == "landlock",
+                command=command,
+                reached=reached,
+            )
+
+        def missed(output: str) -> str:
+            return reached_for(
+                "\n".join(line for line in output.splitlines() if _MISSING.search(line)), reached
+            )
+
+        async with AsyncExitStack() as stack:
+            descriptors = list[int]()
+            if proxy.patterns and chosen.kind == "bubblewrap":
+                descriptors.append(await stack.enter_async_context(proxy.serving()))
+                argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
+            environ, info = self.environment(chosen, env), None
+            if chosen.kind == "bubblewrap":
+                environ = without_revisions(environ, layout)
+                info = stack.enter_context(covered((*layout.hidden, *layout.emptied)))
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info)
+            words, more = stack.enter_context(prepared)
+            yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
+
+    def _reached(self, layout: Layout, cwd: str, word: str) -> str:
+        """Return the folder to open for a word of a command or its output, "" unless it is a hidden path."""
+        home = self.ground.home
+        path = os.path.normpath(os.path.join(cwd, home + word[1:] if word.startswith("~/") else word))
+        named = path
+        while layout.hides(path) and not os.path.lexists(path):
+            path = os.path.dirname(path)
+        if not layout.hides(path) or (path == home and named != home):  # or nothing of that name is hidden
+            return ""
+        alone = os.path.isdir(path) or looks_secret(path) or os.path.dirname(path) == home
+        folder = path if alone else os.path.dirname(path)
+        return "~" + folder.removeprefix(home)
+
+    def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
+        inner = inner_environment(env, network=self.network is not False)
+        if chosen.kind == "bubblewrap":
+            return inner
+        if chosen.kind == "seatbelt":
+            return {**inner, "TMPDIR": self.stage().tmp}
+        return landlock.inner_environment(inner, self.stage().tmp)
+
+    @contextmanager
+    def prepared(
+        self,
+        chosen: Chosen,
+        layout: Layout,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        fresh: Mapping[str, str] = {},
+        info: int | None = None,
+    ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+        """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
+
+        Raises ToolError if prunecli's own folder can't be made.
+        """
+        stage, online = self.stage(), self.network is True
+        if chosen.kind == "seatbelt":
+            yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
+            return
+        if chosen.kind == "landlock":
+            descriptor = _memory_file(landlock.orders_for(layout, stage.tmp, network=online))
+            try:
+                yield landlock.words(descriptor, argv), (descriptor,)
+            finally:
+                os.close(descriptor)
+            return
+        with ExitStack() as stack:
+            layout, sources = self._pinned(layout, stack, pins=chosen.pins)
+            try:
+                held = stack.enter_context(placeholders.held(layout.missing))
+            except OSError as error:
+                raise ToolError(
+                    f"The sandbox can't be set up: {error.filename}: {error.strerror}."
+                ) from error
+            descriptor = _memory_file(seccomp.filter_program())
+            stack.callback(os.close, descriptor)
+            words = bubblewrap.words(
+                *(chosen.program, layout, stage, argv),
+                cwd=cwd,
+                network=online,
+                seccomp=str(descriptor),
+                sources=sources,
+                held=held,
+                fresh=fresh,
+                info=info,
+            )
+            yield words, (descriptor, *sources.values(), *(one for one in (held, info) if one is not None))
+
+    def _fresh(self, layout: Layout) -> dict[str, str]:
+        """Return a private folder for each missing `.git`: what is made there is checked before it is outside."""
+        self.stage()
+        places = (os.path.join(root, ".git") for root in self.ground.roots)
+        made = {path: tempfile.mkdtemp(dir=self._folder) for path in places if path in layout.missing}
+        for folder in made.values():
+            os.chmod(folder, 0o755)  # noqa: S103  # like .git; the folder around it is private
+        return made
+
+    def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
+        """Return the layout, and the descriptors of the folders to reopen, since another command might move them or
+        put a link there. What can't be opened stays read-only.
+
+        Without such mounts, only folders that no command can move are reopened.
+        """
+        sources, refused, roots = dict[str, int](), list[str](), self.ground.roots
+        for path in layout.reopened:
+            above = os.path.dirname(path)
+            try:
+                if pins:
+                    sources[path] = stack.enter_context(opened(path))
+                elif above not in roots and lies_below(path, (*roots, *(set(layout.reopened) - {path}))):
+                    raise NotADirectoryError
+            except OSError:
+                refused.append(path)
+        return replace(
+            layout,
+            kept=(*layout.kept, *(path for path in refused if os.path.lexists(path))),
+            reopened=tuple(path for path in layout.reopened if not lies_below(path, refused)),
+            missing=tuple(path for path in layout.missing if not lies_below(path, refused)),
+        ), sources
+
+    def stage(self) -> Stage:
+        """Return the files for the mounts, created on first use."""
+        if self._stage is None:
+            try:
+                self._stage = self._make_stage()
+            except OSError as error:
+                raise ToolError(f"The sandbox can't create its folder: {error.strerror}.") from error
+        return self._stage
+
+    def _make_stage(self) -> Stage:
+        self._folder = make_temporary("prunecli-sandbox-")
+        stage = Stage(
+            *(os.path.join(self._folder, name) for name in ("tmp", "folder", "file", "empty", "bare"))
+        )
+        os.mkdir(stage.tmp)
+        os.chmod(stage.tmp, 0o1777)  # noqa: S103  # like /tmp; the folder around it is private
+        os.mkdir(stage.folder, 0)
+        os.mkdir(stage.bare, 0o555)
+        for path, mode in ((stage.file, 0), (stage.empty, 0o444)):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        return stage
+
+    def _limited(self, argv: Sequence[str]) -> Sequence[str]:
+        """Return the command under its limits, set by the shell that runs it."""
+        orders = list[str]()
+        if self.limits.processes:
+            orders.append(
+                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes} 2>/dev/null"
+            )
+        if self.limits.memory_mb:
+            orders.append(f"ulimit -d {self.limits.memory_mb * 1024}")
+        if self.limits.file_mb:
+            orders.append(f"ulimit -f {self.limits.file_mb * 2048} 2>/dev/null")  # in blocks of 512 bytes
+        if not orders:
+            return argv
+        return ["/bin/sh", "-c", "; ".join([*orders, 'exec "$@"']), "sh", *argv]
+
+    def close(self) -> None:
+        """Remove the private /tmp."""
+        if self._stage:
+            os.chmod(self._stage.folder, 0o700)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder, self._stage = "", None
+
+
+def _memory_file(data: bytes) -> int:
+    descriptor = os.memfd_create("filter")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
