@@ -16,8 +16,9 @@ from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.hub import Hub, Wanted
 from prunecli.features.mcp.servers import TITLE
 from prunecli.front.headless.run import OutputFormat, run_headless
+from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
-from prunecli.model.notes import newest_notice
+from prunecli.model.notes import newest_notice, notice_parts
 from prunecli.util.errors import ToolError
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 from tests.scripted import says
@@ -46,6 +47,40 @@ async def test_a_server_that_dies_at_a_message_of_the_start_says_so(tmp_path: Pa
         await until(lambda: server_of(hub, f"die-{message}").state != "starting")
         assert failed(hub, f"die-{message}") == "exited with code 3"
         await until(lambda: "dying" in server_of(hub, f"die-{message}").log)
+
+
+SHELL_SERVERS = {
+    "exec <&-; echo 'Error: no' >&2; sleep 0.1; exit 3": "exited with code 3: Error: no",
+    "exec <&-; echo 'Error: no' >&2; sleep 600": "closed its standard input: Error: no",
+    "exec >&-; echo 'Error: no' >&2; sleep 600": "closed its standard output: Error: no",
+}
+
+
+@pytest.mark.parametrize("script", SHELL_SERVERS)
+async def test_a_server_that_takes_no_message_is_named_by_its_end(tmp_path: Path, script: str) -> None:
+    async with hub_of(tmp_path, Definition("sh", command="/bin/sh", args=("-c", script))) as hub:
+        assert server_of(hub, "sh").fault == SHELL_SERVERS[script]
+
+
+async def test_the_model_hears_of_a_failed_server_while_another_still_starts(tmp_path: Path) -> None:
+    late = "while [ ! -e go ]; do sleep 0.02; done; exit 3"
+    definitions = raw("hang"), Definition("late", command="/bin/sh", args=("-c", late))
+    runtime = start(tmp_path, [says("One."), says("Two."), says("Three.")])
+    runtime.servers.load = lambda: [Wanted(one) for one in definitions]
+    runtime.servers.begin()
+    await runtime.submit("one")
+    (tmp_path / "work" / "go").touch()
+    await until(lambda: any(one.state == "failed" for one in runtime.servers.servers))
+    await runtime.submit("two")
+    await runtime.submit("three")
+    events = (record.event for record in runtime.session.records)
+    said = (notice_parts(event) for event in events if isinstance(event, UserMessage))
+    told = [parts[1] for parts in said if parts and parts[0] == TITLE]
+    assert [text.splitlines()[:2] for text in told] == [
+        ["hang: starting", "late: starting"],
+        ["hang: starting", "late: failed (exited with code 3)"],
+    ]
+    await runtime.close()
 
 
 DIES = "import sys; sys.stderr.write('Trace:\\nError: NO_URL is not set\\n  at line 3\\n'); sys.exit(1)"

@@ -41,7 +41,8 @@ DECLINED = "The MCP server {} asked a question. Nobody can answer here, so its q
 PROJECT_FILE = ".mcp.json"
 HOW = "mcp_search finds their tools, mcp_call calls one."
 START_SECONDS = 20.0
-"""Seconds after which a server that is still starting no longer holds back the notice about the others, or a run."""
+"""Seconds after which a server that is still starting no longer holds back the notice about the others, or a run. One
+that failed is told at once."""
 WAIT_SECONDS = 2.0
 """Seconds that a headless run waits for its servers, so that its first message can tell their states."""
 FAILED = {
@@ -173,7 +174,7 @@ class RemoteServers:
         SDK was imported, which takes long on a busy machine."""
         self.begin()
         with suppress(TimeoutError, ToolError):
-            async with asyncio.timeout(START_SECONDS):
+            async with asyncio.timeout(max(START_SECONDS, self.patience)):
                 await self.settled(self.patience)
 
     def _changed(self) -> None:
@@ -309,10 +310,12 @@ class RemoteServers:
         known = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if not self.servers:
             return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
+        text = "\n".join([*map(_line, self.servers), HOW])
         waits = time.monotonic() < self._begun_at + START_SECONDS
         if known is not None and waits and any(one.state == "starting" for one in self.servers):
-            return ()
-        text = "\n".join([*map(_line, self.servers), HOW])
+            told = known.splitlines()
+            if all(one.state not in FAILED or _line(one) in told for one in self.servers):
+                return ()
         return () if text == known else (notice(TITLE, text, kept=True),)
 
     async def _elicit(self, asked: "Elicitation") -> "Reply":

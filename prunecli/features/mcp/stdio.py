@@ -30,8 +30,8 @@ _LOGGED_NOISE = 5_000
 """How many of these bytes are logged, from the first on."""
 MAX_LOG_LINE = 500
 CHUNK = 65_536
-LAST_SECONDS = 0.5
-"""Seconds to wait for the rest of the standard error of a server that ended."""
+LAST_SECONDS = 2.0
+"""Seconds to wait for the end of a server that closed a stream, and for the rest of its standard error."""
 _END = 512
 """Bytes of both ends of a line that may name the call that it answers."""
 _ID_FIRST = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
@@ -41,6 +41,7 @@ _ID_LAST = re.compile(
 )
 
 Log = Callable[[str], None]
+Closed = Callable[[str], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -59,14 +60,15 @@ async def stdio_transport(
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
-    async def died() -> None:
-        await asyncio.wait({logging}, timeout=LAST_SECONDS)  # a child that lives on may hold it open
-        lost(_end_in_words(server))
+    async def closed(stream: str) -> None:
+        if await server.ends_within(LAST_SECONDS):
+            await asyncio.wait({logging}, timeout=LAST_SECONDS)  # a child that lives on may hold it open
+        lost(_end_in_words(server, stream))
 
     logging = asyncio.ensure_future(_read_log(server.errors, log))
     tasks = [
-        asyncio.ensure_future(_read_messages(server, incoming, log, lost, died)),
-        asyncio.ensure_future(_write_messages(server.input, outgoing, incoming)),
+        asyncio.ensure_future(_read_messages(server, incoming, log, lost, closed)),
+        asyncio.ensure_future(_write_messages(server.input, outgoing, incoming, closed)),
         logging,
     ]
     try:
@@ -85,7 +87,7 @@ async def _read_messages(
     incoming: Any,
     log: Log,
     lost: Callable[[str], None],
-    died: Callable[[], Awaitable[None]],
+    closed: Closed,
 ) -> None:
     import anyio
 
@@ -104,8 +106,7 @@ async def _read_messages(
                     lost("wrote something other than messages to its standard output")
                     return
             await asyncio.sleep(0)
-        await server.ends_within(0.5)
-        await died()
+        await closed("output")
     except ValueError:  # a line over the limit of the reader
         lost(f"sent a message of more than {MAX_MESSAGE // 1_000_000} MB")
     except OSError as error:
@@ -143,13 +144,14 @@ def _mended(line: bytes) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: Any) -> None:
+async def _write_messages(given: asyncio.StreamWriter, outgoing: Any, incoming: Any, closed: Closed) -> None:
     try:
         async for message in outgoing:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             given.write(text.encode("utf-8", "replace") + b"\n")
             await given.drain()
     except (OSError, RuntimeError):
+        await closed("input")
         incoming.close()  # pending requests get no answer
 
 
@@ -180,12 +182,12 @@ async def _drain(output: asyncio.StreamReader) -> None:
             await asyncio.sleep(0)
 
 
-def _end_in_words(server: Guarded) -> str:
+def _end_in_words(server: Guarded, stream: str) -> str:
     told = server.told
     if told.failed:
         return f"could not be started: {os.strerror(int(told.failed[1:]))}"
     if told.exit_code is None:
-        return "closed its standard output"
+        return f"closed its standard {stream}"
     if told.exit_code < 0:
         with contextlib.suppress(ValueError):
             return f"was ended by {signal.Signals(-told.exit_code).name}"
