@@ -54,10 +54,7 @@ class Enclosure:
             self.close()
 
     def begin(self) -> None:
-        """Try the sandbox in the background, once commands may run. Nothing is started before a directory is trusted.
-
-        By then the first request is under way, so this delays neither the request nor the first call.
-        """
+        """Try the sandbox in the background, if commands may run: nothing is before a directory is trusted."""
         if self.wanted and self._keeper.trusted and self.word == "" and not self._tried:
             self._tried = True
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()

@@ -1,6 +1,5 @@
 """Makes a run of the agent from the parts of a runtime."""
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,9 +10,11 @@ from prunecli.agent.loop import Run
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block
 from prunecli.model.notes import typed
+from prunecli.model.signals import SessionEvent, ToolCallDelta
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
+from prunecli.session.session import Reader
 
 if TYPE_CHECKING:
     from prunecli.features.attachments.attaching import Attachment
@@ -21,22 +22,27 @@ if TYPE_CHECKING:
 
 JUDGE = "prunecli.safety.permissions.judge"
 """Takes 25 ms to import."""
-_SENT = 0.02
-"""Seconds after which the first request of a run is on its way, so that other work delays nothing."""
 
 
-def _ready_soon(host: Host) -> None:
-    """Start what the first command would wait for, while the model answers."""
+def readiness(host: Host) -> Reader:
+    """Return a reader that starts what the first command would wait for, while the model writes the first call.
 
-    def start() -> None:
-        from prunecli.tools.processes.command import get_ready  # deferred, since it delays the first request
+    Earlier, it would delay the request, and an answer without a call needs none of it.
+    """
+    is_ready = False
+
+    def hear(told: SessionEvent) -> None:
+        nonlocal is_ready
+        if is_ready or not isinstance(told, ToolCallDelta) or "bash" not in host.tools:
+            return
+        is_ready = True
+        from prunecli.tools.processes.command import get_ready  # deferred, since few starts need it at once
 
         host.sandbox.begin()
-        get_ready()
         threading.Thread(target=import_module, args=(JUDGE,), name="permissions", daemon=True).start()
+        get_ready()
 
-    if "bash" in host.tools:
-        asyncio.get_running_loop().call_later(_SENT, start)
+    return hear
 
 
 def run_of(host: Host) -> Run:
@@ -71,7 +77,6 @@ def run_of(host: Host) -> Run:
         return await mentioned(run, typed(message), strict=False)
 
     run.attach = None if host.who else attach
-    _ready_soon(host)
     return run
 
 

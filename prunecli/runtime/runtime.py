@@ -50,7 +50,7 @@ from prunecli.runtime.offered_models import OfferedModels, record_prices
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
-from prunecli.runtime.running import mentioned, run_of
+from prunecli.runtime.running import mentioned, readiness, run_of
 from prunecli.runtime.session_model import Connections, SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.safety.project_rules import ProjectRules
@@ -178,6 +178,7 @@ class Runtime:
     def _watch(self, session: Session, bill: Bill | None = None) -> None:
         self.bill = self.billed(Bill(), session.records, session.context) if bill is None else bill
         session.subscribe(self._bill)
+        session.subscribe(readiness(self))
         session.running.shorten = self.shorten
 
     def _bill(self, event: SessionEvent) -> None:
