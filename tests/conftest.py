@@ -29,7 +29,7 @@ _SETTINGS = (
 SLOW = tuple(
     f"{Path(__file__).parent}/{name}"
     for name in (
-        *("e2e/", "faults/", "golden/", "laws/", "peers/", "replay/", "vectors/", "tui/snapshots/"),
+        *("e2e/", "faults/", "golden/", "laws/", "peers/", "replay/", "screenshots/", "vectors/"),
         *("acp/test_streams", "agent/permissions/test_corpora", "cli/test_output", "mcp/test_faults"),
         *("mcp/test_hub", "mcp/test_real_servers", "providers/test_demo_tour", "providers/test_lazy_import"),
         *("providers/test_memory", "runtime/test_rewinding", "sandbox/test_probes", "session/test_damage"),
@@ -38,7 +38,7 @@ SLOW = tuple(
         *("tui/test_commands_shown", "tui/test_compacting", "tui/test_crashing", "tui/test_effects"),
         *("tui/test_inquiring", "tui/test_inspector", "tui/test_mcp", "tui/test_permission"),
         *("tui/test_planning", "tui/test_program", "tui/test_rewind", "tui/test_robust"),
-        *("tui/test_session_loading", "tui/test_storage", "tui/test_storms"),
+        *("tui/snapshots/", "tui/test_session_loading", "tui/test_storage", "tui/test_storms"),
         *("tui/transcript/test_hostile", "tui/transcript/test_transcript_view", "tui/widgets/test_menu"),
     )
 )

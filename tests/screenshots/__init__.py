@@ -1,1 +1,1 @@
-"""The pictures of the README, made by `python -m tests.screenshots.make`."""
+"""The pictures of the README and of docs/: `python -m tests.screenshots.make` draws them anew."""

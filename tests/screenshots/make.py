@@ -1,124 +1,116 @@
-"""Makes the README's pictures: a real run of the interface on scripted responses, exported as SVG.
+"""Draws the README's pictures: a session whose cache went cold, so that the program pruned at the second prompt.
 
-`python -m tests.screenshots.make` writes session.svg and context.svg (the inspector) beside this file.
+`python -m tests.screenshots.make` writes them to docs/pictures. A test compares them with what the program draws now.
 """
 
 import asyncio
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
-from prunecli.model.messages import Thinking, ToolUse, Usage
-from tests.scripted import Scripted, calls, says
+from prunecli.model.events import AssistantMessage, Event, RunEnded, ToolResult, ToolStarted, UserMessage
+from prunecli.model.messages import Block, Text, ToolUse, Usage
+from tests.scripted import Scripted
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
-from tests.tui.snapshots.picture import normalized
+from tests.tui.snapshots.picture import settled
 
-FOLDER = Path(__file__).parent
-SIZE = (132, 34)
-SETS = (
-    "permissions.mode=auto",
-    "pruning.strategy=pi",
-    "pruning.pi.prune_minimum=1000",
-    "pruning.pi.prune_protect=60",
-    "pruning.pi.protected_turns=0",
-    "pruning.gate=always",
-)
+FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
+SIZE = (110, 46)
+MODEL = "claude-sonnet-4-5"
+BEGAN = 1_700_000_000_000
+PAUSE_MS = 20 * 60_000
 
-LEXER = "class Lexer:\n" + "".join(
-    f"    def rule_{n}(self): ...  # a rule of the grammar\n" for n in range(320)
-)
-PARSER = '''\
-"""A parser of sums."""
-
-
-def advance(tokens):
-    """The next token."""
-    tok = tokens.pop(0)
-    return tokens
-
-
-def total(text):
-    tokens = text.split("+")
-    found = 0
-    while tokens:
-        found += int(advance(tokens))
-    return found
-'''
-TEST = """\
-from parser import total
-
-passed = 0
-for text, wanted in {"1": 1, "1+2": 3, "2+2+2": 6}.items():
-    assert total(text) == wanted, f"total({text!r})"
-    passed += 1
-print(f"{passed} passed")
+DIFF = """@@ -6,2 +6,2 @@
+     token = tokens.pop(0)
+-    return tokens
++    return token
 """
+SOURCE = "".join(f"    def rule_{n}(self): ...  # rule {n} of the grammar\n" for n in range(460))
+FIXED = (
+    "Fixed: `advance` returned **the whole list** instead of the token that it took.\n\n"
+    "* `parser.py:7` returns `token`\n* all 42 tests pass"
+)
+TESTED = "Added `test_advance` with an empty list, one token and two. All 43 tests pass."
 
 
-THOUGHT = "The check fails in the parser. I need the grammar first, then what the check says."
+def _usage(prompt: int, cached: int) -> Usage:
+    return Usage(200, 240, cached, prompt - cached - 200)
 
 
-def used(response: Scripted, prompt: int, cached: int) -> Scripted:
-    """The response with what a request would have cost."""
-    usage = Usage(prompt - cached - 300, 120, cached, 300)
-    return Scripted(response.content, response.stop_reason, usage)
+def first_turn() -> list[Event]:
+    """A prompt and its work: two large files, a failing test, an edit, a passing test."""
+    events: list[Event] = [UserMessage((Text("the tests in test_parser.py fail, fix them"),))]
+
+    def says(prompt: int, cached: int, *content: Block) -> None:
+        stop = "tool_use" if any(isinstance(block, ToolUse) for block in content) else "end_turn"
+        events.append(AssistantMessage(content, MODEL, stop, _usage(prompt, cached)))
+
+    def ran(use: ToolUse, text: str, milliseconds: int, *, error: bool = False, **details: object) -> None:
+        events.append(ToolStarted(use.id, use.name, use.input))
+        events.append(ToolResult(use.id, use.name, (Text(text),), error, details, milliseconds))
+
+    lexer = ToolUse("t1", "read", {"path": "lexer.py"})
+    grammar = ToolUse("t2", "read", {"path": "grammar.py"})
+    says(3_100, 0, Text("I'll read the lexer and the grammar first."), lexer, grammar)
+    for use, path in ((lexer, "lexer.py"), (grammar, "grammar.py")):
+        ran(use, SOURCE, 4, path=path, first_line=1, last_line=460)
+    failing = ToolUse("t3", "bash", {"command": "pytest -q test_parser.py"})
+    says(19_400, 3_000, failing)
+    error = (
+        "test_parser.py:9: in test_sum\nTypeError: int() argument must be a string, not 'list'\n1 failed\n"
+    )
+    ran(failing, error, 1_310, error=True, exit_code=1)
+    edit = ToolUse(
+        "t4", "edit", {"path": "parser.py", "old_string": "return tokens", "new_string": "return token"}
+    )
+    says(19_800, 19_300, edit)
+    ran(edit, "edited", 6, path="parser.py", diff=DIFF, added=1, removed=1)
+    passing = ToolUse("t5", "bash", {"command": "pytest -q"})
+    says(20_100, 19_700, passing)
+    ran(passing, "42 passed\n", 2_140, exit_code=0)
+    says(20_300, 20_000, Text(FIXED))
+    return [*events, RunEnded("finished")]
 
 
-def script() -> list[Scripted]:
-    """What the model does in the picture."""
-    edit = {"path": "parser.py", "old_string": "    return tokens\n", "new_string": "    return tok\n"}
-    return [
-        used(
-            Scripted((Thinking(THOUGHT, "signed"), ToolUse("t1", "read", {"path": "lexer.py"})), "tool_use"),
-            3_000,
-            0,
-        ),
-        used(calls(ToolUse("t2", "bash", {"command": "python3 check.py"})), 9_300, 2_900),
-        used(
-            calls(
-                ToolUse("t3", "read", {"path": "parser.py"}), ToolUse("t4", "grep", {"pattern": "advance"})
-            ),
-            9_600,
-            9_200,
-        ),
-        used(calls(ToolUse("t5", "edit", edit), text="`advance` returns the wrong thing."), 10_000, 9_500),
-        used(calls(ToolUse("t6", "bash", {"command": "python3 check.py"})), 10_300, 9_900),
-        used(
-            says(
-                "Fixed. `advance` gave back **the whole list** instead of the token it took:\n\n"
-                "- `parser.py:7` now returns `tok`\n- the check passes: 3 of 3"
-            ),
-            10_500,
-            10_200,
-        ),
-    ]
+async def pictures(folder: Path) -> AsyncIterator[tuple[str, Shown]]:
+    """Yield the name of each picture while the screen shows it."""
+    now = [BEGAN]
+    script = [Scripted((Text(TESTED),), "end_turn", _usage(4_600, 0))]
+    sets = (f"model.name={MODEL}", "permissions.mode=edits", "sandbox.mode=off", "pruning.estimator=chars4")
+    runtime = start(folder, script, sets=sets, work="home/src/app", clock=lambda: now[0])
+    for event in first_turn():
+        runtime.emit(event)
+    now[0] += PAUSE_MS
+    async with shown(folder, size=SIZE, runtime=runtime) as screen:
+        screen.frame.prompt.cursor_blink = False
+        await screen.type("/context", "enter")
+        await screen.until(lambda: len(screen.app.screen_stack) > 1)
+        yield "context", screen
+        await closed(screen)
+        await screen.type("add a test for advance", "enter")
+        await screen.until_shown("All 43 tests pass")
+        await screen.idle()
+        await screen.type("/prune-stats", "enter")
+        await screen.until(lambda: len(screen.app.screen_stack) > 1)
+        await closed(screen)
+        yield "session", screen
+        await screen.type("/cost", "enter")
+        await screen.until(lambda: len(screen.app.screen_stack) > 1)
+        yield "cost", screen
+
+
+async def closed(screen: Shown) -> None:
+    """Close the screen above the conversation."""
+    await screen.pilot.press("escape")
+    await screen.until(lambda: len(screen.app.screen_stack) == 1)
 
 
 async def make() -> None:
-    """Writes the pictures."""
+    """Write the pictures."""
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        work = folder / "home" / "src" / "app"
-        work.mkdir(parents=True)
-        for path, text in (("lexer.py", LEXER), ("parser.py", PARSER), ("check.py", TEST)):
-            (work / path).write_text(text)
-        runtime = start(folder, script(), sets=SETS, work="home/src/app")
-        async with shown(folder, size=SIZE, runtime=runtime) as screen:
-            await screen.type("fix the failing check in parser.py", "enter")
-            await screen.until_shown("3 of 3")
-            await screen.idle()
-            await screen.pilot.pause(0.2)
-            keep(screen, "session")
-            await screen.type("/context", "enter")
-            await screen.until(lambda: len(screen.app.screen_stack) > 1)
-            await screen.pilot.pause(0.2)
-            keep(screen, "context")
-
-
-def keep(screen: Shown, name: str) -> None:
-    """Writes what is on the screen."""
-    picture = normalized(screen.app.export_screenshot(title="prunecli"))
-    (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
+        async for name, screen in pictures(Path(place)):
+            (FOLDER / f"{name}.svg").write_text(await settled(screen, "prunecli", ""), "utf-8")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ async def difference(screen: Shown, name: str, look: Look) -> str:
     beside the test's files. Nothing where it is the same."""
     path = FOLDER / f"{name}-{look}.svg"
     kept = path.read_text("utf-8") if path.exists() else ""
-    picture = await _settled(screen, name, kept)
+    picture = await settled(screen, name, kept)
     if os.environ.get("UPDATE_PICTURES"):
         path.write_text(kept := picture, "utf-8")
     if picture == kept:
@@ -109,7 +109,7 @@ async def difference(screen: Shown, name: str, look: Look) -> str:
     )
 
 
-async def _settled(screen: Shown, name: str, kept: str) -> str:
+async def settled(screen: Shown, name: str, kept: str) -> str:
     """The picture once it is the one that is kept, or nothing moved for so long that it will not become it."""
     for one in screen.app.screen.query(Input):
         one.cursor_blink = False  # a cursor that blinks never stays as it is for STILL_SECONDS
