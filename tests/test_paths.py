@@ -70,7 +70,7 @@ def test_an_installed_package_ignores_what_lies_beside_it(tmp_path):
 def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
-    for name in ("pyproject.toml", "LICENSE", "sample-config.toml", "CHANGELOG.md"):
+    for name in ("pyproject.toml", "LICENSE", "sample-config.toml", "CHANGELOG.md", "hatch_build.py"):
         shutil.copy(ROOT / name, checkout)
     (checkout / "README.md").touch()
     for name in ("prunecli", "themes"):
