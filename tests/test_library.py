@@ -114,13 +114,12 @@ def test_a_shorter_conversation_is_another_one() -> None:
         pruner.request(messages(2))
 
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "library.md"
 
 
 def examples() -> list[str]:
-    """The programs that README.md shows under "As a library"."""
-    section = README.read_text("utf-8").partition("## As a library")[2].partition("\n## ")[0]
-    return [part.partition("```")[0] for part in section.split("```python\n")[1:]]
+    """The programs that docs/library.md shows."""
+    return [part.partition("```")[0] for part in PAGE.read_text("utf-8").split("```python\n")[1:]]
 
 
 def ran(folder: Path, code: str, environ: dict[str, str], *words: str) -> str:
@@ -138,16 +137,16 @@ def ran(folder: Path, code: str, environ: dict[str, str], *words: str) -> str:
     return done.stdout
 
 
-def test_the_engine_s_example_in_the_readme_runs(tmp_path: Path) -> None:
+def test_the_engine_s_example_in_the_docs_runs(tmp_path: Path) -> None:
     done: dict[str, object] = {"role": "assistant", "content": "done"}
     turns = [*messages(12), done, *messages(1), done, *messages(1)]
     (tmp_path / "conversation.json").write_text(json.dumps({"messages": turns}))
     said = ran(tmp_path, examples()[0], {"HOME": str(tmp_path), "PYTHONPATH": PATH}, "conversation.json")
-    assert re.fullmatch(r"33 messages, \d+ tokens withheld\n", said)
+    assert re.fullmatch(r"33 messages, \d+ tokens pruned\n", said)
     assert not said.startswith("33 messages, 0 ")
 
 
-def test_the_agent_s_example_in_the_readme_runs(tmp_path: Path) -> None:
+def test_the_agent_s_example_in_the_docs_runs(tmp_path: Path) -> None:
     with serve([Reply([Call("ls", {})]), Reply("It is empty.")]) as endpoint:
         said = ran(tmp_path, examples()[1], environ(tmp_path, endpoint.base_url) | {"PYTHONPATH": PATH})
         assert re.fullmatch(r"It is empty\.[\w-]+ [\d.e-]+\n", said)

@@ -69,7 +69,8 @@ def texts() -> dict[str, list[Text]]:
     for path in sorted((ROOT / "prunecli").rglob("*.py")):
         for kind, text in python_texts(path):
             found[kind].append(text)
-    for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "prunecli").rglob("README.md"))):
+    pages = (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "prunecli").rglob("README.md"))
+    for path in sorted(pages):
         found["readme"] += sentences(path)
     return found
 

@@ -41,7 +41,7 @@ class Model:
     base_url: Annotated[str, "URL of the endpoint; empty: the provider's default."] = ""
     endpoint: Annotated[
         str,
-        "A known endpoint, for its address, key and header: openrouter, bedrock, ollama, ... (README of providers).",
+        "A known endpoint, for its address, key and header: openrouter, bedrock, ollama, ... (docs/models.md).",
     ] = ""
     allow_http: Annotated[
         bool,

@@ -2,7 +2,7 @@
 
 A strategy is a module with a frozen dataclass `Options` and a function `propose(view, options) -> Proposal`. Property
 tests check two laws for each: once its own edits are applied, it proposes nothing (idempotence), and values cached
-between requests (`View.measured`) do not change any answer. README.md shows an example.
+between requests (`View.measured`) do not change any answer. docs/strategies.md shows an example.
 """
 
 import re

@@ -11,7 +11,7 @@
     pruner = Pruner("pi", window=200_000, prune_protect=20_000)
     shorter = pruner.request(messages)      # before each request; earlier edits stay
 
-Errors are `PrunecliError`s. README.md shows whole programs.
+Errors are `PrunecliError`s. docs/library.md shows whole programs.
 """
 
 from prunecli.agent.execute import Answer, Asked

@@ -2,7 +2,7 @@
 
 `[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026,
 from vLLM's source, or from tests with a real server. `prunecli doctor --probe` tests an endpoint directly. The table
-in README.md beside this file is generated from these values.
+in docs/models.md is generated from these values.
 """
 
 import re

@@ -1,17 +1,16 @@
-"""The strategy that the engine's README shows works as it says."""
+"""The strategy that docs/strategies.md shows works as it says."""
 
 from pathlib import Path
 from typing import Any
 
-import prunecli.context
 from prunecli.config.strategies import import_file
 from tests.context.talk import Talk, seqs, texts, tokens
 
-README = Path(prunecli.context.__file__).parent / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "strategies.md"
 
 
 def example(folder: Path) -> Any:
-    code = README.read_text("utf-8").partition("```python\n")[2].partition("```")[0]
+    code = PAGE.read_text("utf-8").partition("```python\n")[2].partition("```")[0]
     path = folder / "old_results.py"
     path.write_text(code, "utf-8")
     return import_file(path)
@@ -32,9 +31,3 @@ def test_the_example_is_a_strategy_that_keeps_the_laws(tmp_path: Path) -> None:
     assert module.propose(talk.view(), module.Options()).edits == ()
     talk.apply(proposal, "old_results")
     assert module.propose(talk.view(), module.Options(keep_turns=1)).edits == ()
-
-
-def test_every_module_of_the_engine_is_in_its_table() -> None:
-    text = README.read_text("utf-8")
-    names = {path.name for path in README.parent.glob("*.py")} - {"__init__.py"}
-    assert {name for name in names if f"`{name}`" not in text} == set()

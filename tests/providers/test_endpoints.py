@@ -101,4 +101,4 @@ def test_each_endpoint_answers_every_question_and_no_two_share_a_key(tmp_path: P
 
 
 def test_the_documentation_shows_this_table() -> None:
-    assert markdown() in (PACKAGE / "providers" / "README.md").read_text()
+    assert markdown() in (PACKAGE.parent / "docs" / "models.md").read_text()

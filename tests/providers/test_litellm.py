@@ -1,4 +1,4 @@
-"""prunecli through LiteLLM's proxy, before a model server of OpenAI's kind: the recipe of providers/README.md.
+"""prunecli through LiteLLM's proxy, before a model server of OpenAI's kind: the recipe of docs/models.md.
 
 Opt-in: PRUNECLI_TEST_LITELLM names the program `litellm`; PRUNECLI_TEST_LLAMA_PYTHON is as in test_real_server.py.
 """

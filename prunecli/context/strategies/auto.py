@@ -4,7 +4,7 @@ Clearing saves writing the result once more and reading it with each further req
 the result is needed again: its probability, by kind, age and size, and all other numbers come from
 `data/expectations.json`. With a warm cache, it prunes only at a prompt, from the result on from which it gains most,
 if the gain is a multiple of the cost of the break, or near the limit of the context, where the gate decides by price.
-README.md explains the policy on one page.
+docs/pruning.md explains the policy on one page.
 """
 
 from bisect import bisect_right

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NONE = (
     "No hooks. Define them in config.toml ([[hooks.EVENT]]), .claude/settings.json or .prunecli/hooks.json; "
-    "see the README."
+    "see docs/hooks_and_skills.md."
 )
 
 
