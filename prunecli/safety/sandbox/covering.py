@@ -28,9 +28,12 @@ def covered(paths: Sequence[str]) -> Iterator[int | None]:
 
     Yield the descriptor for bubblewrap's --info-fd, None if there is nothing to do.
     """
-    library = ctypes.CDLL(None, use_errno=True)
     files = [path for path in paths if os.path.isfile(path)]
-    watching = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC) if files else -1
+    if not files:
+        yield None
+        return
+    library = ctypes.CDLL(None, use_errno=True)
+    watching = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
     if watching < 0:
         yield None
         return
@@ -54,7 +57,8 @@ def covered(paths: Sequence[str]) -> Iterator[int | None]:
         yield tell
     finally:
         loop.remove_reader(watching)
-        for descriptor in (watching, told, tell):
+        loop.run_in_executor(None, os.close, watching)  # the kernel takes up to 20 ms for it
+        for descriptor in (told, tell):
             os.close(descriptor)
         for process in running:
             process.wait()

@@ -127,7 +127,7 @@ class Walls:
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
         ) -> AsyncIterator[Confined]:
-            chosen = await asyncio.to_thread(self.chosen)
+            chosen: Chosen = self._chosen or await asyncio.to_thread(self.chosen)
             if chosen.kind is None and self._required:
                 raise ToolError(f"Not run: sandbox.mode is 'require', but {chosen.why}.")
             if chosen.kind is None:
@@ -203,7 +203,8 @@ class Walls:
             environ, info = self.environment(chosen, env), None
             if chosen.kind == "bubblewrap":
                 environ = without_revisions(environ, layout)
-                info = stack.enter_context(covered((*layout.hidden, *layout.emptied)))
+                shown, closed = (*layout.writable, *layout.readable), (*layout.hidden, *layout.emptied)
+                info = stack.enter_context(covered([path for path in closed if lies_below(path, shown)]))
             prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info)
             words, more = stack.enter_context(prepared)
             yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
