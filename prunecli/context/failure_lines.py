@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from prunecli.context import cut
 
-_TESTS = re.compile(
+_TESTS = (
     r"\s*--- FAIL: |FAIL\t|FAIL: \S|FAILED \S+::|test \S.* \.\.\. FAILED$|\S.* > .* FAILED$"
     r"|\s*(?:FAIL|❯|×|✕|✖|✗|●)\s+\S.*(?:[./›>]|\d ?ms)|.*\*\*\*(?:Failed|Exception|Timeout|Not Run)\b"
     r"|thread '.*' .*panicked at |panic: |\s*not ok \d+(?!.*# (?:TODO|SKIP)\b)|#\s+Failed test\b"
     r"|\s*(?:<testcase\b.*)?<(?:failure|error)\b"
 )
 """A failed test in the words of a test runner. It counts regardless of the exit code, which `| tee log` changes."""
-_ERRORS = re.compile(
+_ERRORS = (
     r"\s*(?:fatal )?error(?:\[\w+\])?: |\S.*?(?::\d+|\)): (?:fatal )?error(?: \w+)?: |\S+:\d+:\d+ - error \w+: "
     r"|\s+\d+:\d+\s+error\s|\[ERROR\] \S|ERROR: \S|ERROR \S+::|E {3,}\S|\s+\d+\) \S"
     r"|\S*make(?:\[\d+\])?: \*\*\* |.*: undefined reference to |[\w.]*(?:Error|Exception)(?:: |$)"
 )
 """An error in the output of a command that failed."""
-_FOLLOWS = re.compile(r"\s*(?:--- FAIL: |<)")
+_FOLLOWS = r"\s*(?:--- FAIL: |<)"
 """A failure of go or JUnit. Lines before it explain it."""
-_BEFORE = re.compile(r"\s+\S+\.go:\d+: |\s*<testcase\b.*[^/]>")
+_BEFORE = r"\s+\S+\.go:\d+: |\s*<testcase\b.*[^/]>"
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _FOLLOWING, _PRECEDING = 2, 3
 """Maximum lines after and before a failure that are quoted as its explanation."""
@@ -91,10 +91,10 @@ def _about(lines: Sequence[str], *, failed: bool) -> Iterator[int]:
     last = -1
     for at, raw in enumerate(lines):
         line = uncolored(raw)
-        if not (_TESTS.match(line) or (failed and _ERRORS.match(line))):
+        if not (re.match(_TESTS, line) or (failed and re.match(_ERRORS, line))):
             continue
         first = at
-        while first > at - _PRECEDING and _FOLLOWS.match(line) and _BEFORE.match(lines[first - 1]):
+        while first > at - _PRECEDING and re.match(_FOLLOWS, line) and re.match(_BEFORE, lines[first - 1]):
             first -= 1
         end = at + 1
         while end < len(lines) and end <= at + _FOLLOWING and _explains(lines[end], line):

@@ -46,7 +46,7 @@ _MARKER_TOKENS = 20
 """Maximum tokens of the last line that says that an output was cut off by a limit."""
 _QUOTED_SHARE = 0.6
 """Maximum share of the room before the tail for quoted lines."""
-_SUMMARY = re.compile(
+_SUMMARY = (
     r"(?:=+ short test summary info =+|Summary of all failing tests|failures:|The following tests FAILED:"
     r"|Failed examples:|\[ERROR\] (?:Failures|Errors):| *\d+ failing|[⎯ ]*Failed Tests \d+[⎯ ]*"
     r"|✖ failing tests:) *"
@@ -264,7 +264,7 @@ def _summary_start(text: str) -> int:
     """Return the start of the last list of failures, the text's end if there is none."""
     found, at = len(text), 0
     for line in text.split("\n"):
-        if _SUMMARY.fullmatch(uncolored(line)):
+        if re.fullmatch(_SUMMARY, uncolored(line)):
             found = at
         at += len(line) + 1
     return found

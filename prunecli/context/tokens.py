@@ -16,7 +16,6 @@ by construction.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple, Protocol
 
 from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, is_media
@@ -42,20 +41,18 @@ _LEAST = 0.25
 tokens."""
 
 
-_SYMBOLS = re.compile("[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]")
+_SYMBOLS = "[\u200d\ufe0f\u2600-\u27bf\U00010000-\U0010ffff]"
 _MOST = 4
 _ONE = "\u200d\ufe0f★☆☎☺♀♂♡♥♦♪♫✅✓✔✨❤➡🏻🏼👇👉👌👍👏💕🔥😀😁😂😉😊😍😘😭🙂🙏🤣"
 _COMMON = "\U0001f1c0-\U0001f1ff\U0001f300-\U0001f53f\U0001f600-\U0001f6bf\U0001f900-\U0001f97f"
 _TWO = f"{_ONE}\u2600-\u26bf\u2700-\u27bf{_COMMON}"
 _THREE = f"{_TWO}\u26c0-\u26ff\U0001d400-\U0001d7ff\U0001f000-\U0001faff\U00020000-\U00020bff"
-_FEWER = tuple(re.compile(f"[{symbols}]") for symbols in (_ONE, _TWO, _THREE))
+_FEWER = tuple(f"[{symbols}]" for symbols in (_ONE, _TWO, _THREE))
 """Symbols take four tokens each in o200k_base, and one less for each of these sets that contains them."""
 
 
-@cache
-def _dense() -> re.Pattern[str]:
-    """Return the pattern of Chinese, Japanese and Korean characters; compiling it would delay every start."""
-    return re.compile("[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]")
+_DENSE = "[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]"
+"""Chinese, Japanese and Korean characters. `re` compiles such patterns at first use, which delays no start."""
 
 
 class TokenCounter(Protocol):
@@ -77,7 +74,7 @@ class Chars4:
 
     def count(self, text: str) -> int:
         """Return the number of tokens in the text."""
-        dense = 0 if text.isascii() else len(_dense().findall(text))
+        dense = 0 if text.isascii() else len(re.findall(_DENSE, text))
         return -(-(2 * len(text) + 3 * dense) // (2 * CHARS_PER_TOKEN))
 
 
@@ -93,9 +90,11 @@ def from_words(text: str) -> int:
     Emoji, symbols and rare scripts take more tokens than their bytes suggest, by block. All other text takes a
     quarter of its bytes.
     """
-    symbols = "" if text.isascii() else "".join(_SYMBOLS.findall(text))
+    if text.isascii():
+        return from_bytes(len(text))
+    symbols = "".join(re.findall(_SYMBOLS, text))
     rest = len(text.encode("utf-8", "replace")) - len(symbols.encode())
-    return from_bytes(rest) + _MOST * len(symbols) - sum(len(few.findall(symbols)) for few in _FEWER)
+    return from_bytes(rest) + _MOST * len(symbols) - sum(len(re.findall(few, symbols)) for few in _FEWER)
 
 
 class Amount(NamedTuple):

@@ -71,13 +71,11 @@ _FILES = frozenset({".gitconfig", "gitconfig", ".gitmodules", "config.worktree"}
 _GIT_FOLDER = re.compile(r"/\.?git/", re.IGNORECASE)
 _SYSTEM = (Path("/etc/gitconfig"), Path("/usr/local/etc/gitconfig"), Path("/opt/homebrew/etc/gitconfig"))
 _INCLUDED = re.compile(r'(?:^|\])[ \t]*path[ \t]*=[ \t]*"?([^"\n]+)', re.MULTILINE | re.IGNORECASE)
-_CREDENTIALS = re.compile(
-    r"""://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
+_CREDENTIALS = r"""(?ix)
+    ://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
     | [?&][\w-]*(?:token|key|secret|pass|auth)[\w-]*=
     | (?:token|(?<!ask)pass|secret|extraheader|api-?key)[\w-]*\s*=\s*\S
-    | gh[pousr]_\w{16} | github_pat_\w | glpat-\w | xox[abp]-\w | AKIA[0-9A-Z]{12}""",
-    re.VERBOSE | re.IGNORECASE,
-)
+    | gh[pousr]_\w{16} | github_pat_\w | glpat-\w | xox[abp]-\w | AKIA[0-9A-Z]{12}"""
 """A URL with a password, or with a user name so long that it may be a token; settings and values that are secrets."""
 
 _OVERRIDES = {
@@ -183,7 +181,7 @@ def holds_credentials(path: str) -> bool:
     if name not in _FILES and not (name == "config" and _GIT_FOLDER.search(path)):
         return False
     try:
-        return _CREDENTIALS.search(_read(Path(path))) is not None
+        return re.search(_CREDENTIALS, _read(Path(path))) is not None
     except (OSError, ValueError):
         return os.path.isfile(path)
 
@@ -206,7 +204,7 @@ def printed_credentials(start: Path, home: Path) -> str:
             continue
         seen.add(path)
         text = _read(path)
-        if _CREDENTIALS.search(text):
+        if re.search(_CREDENTIALS, text):
             return str(path)
         pending += [path.parent / re.sub("^~/", f"{home}/", name.strip()) for name in _INCLUDED.findall(text)]
     return ""

@@ -6,6 +6,7 @@ inside the workspace is followed.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
@@ -180,7 +181,7 @@ def _is_query(words: Words, around: Surroundings) -> bool:
     text = " ".join(words)
     if any(isinstance(word, Glob) or " " in word for word in words):
         return False
-    return bool(QUERIES.fullmatch(text) or (around.walled and INSIDE_QUERIES.fullmatch(text)))
+    return bool(re.fullmatch(QUERIES, text) or (around.walled and re.fullmatch(INSIDE_QUERIES, text)))
 
 
 def _unlisted(words: Words) -> str:

@@ -59,15 +59,15 @@ class Form:
 
 def _only(pattern: str, what: str) -> Callable[[Words], str]:
     """Return a check that every operand matches the pattern."""
-    form = re.compile(pattern)
-    return lambda operands: next((f"{what} {word!r}" for word in operands if not form.fullmatch(word)), "")
+    return lambda operands: next(
+        (f"{what} {word!r}" for word in operands if not re.fullmatch(pattern, word)), ""
+    )
 
 
 def _first(pattern: str, what: str) -> Callable[[Words], str]:
     """Return a check that the first operand matches the pattern."""
-    form = re.compile(pattern)
     return lambda operands: (
-        "" if operands and form.fullmatch(operands[0]) and not isinstance(operands[0], Glob) else what
+        "" if operands and re.fullmatch(pattern, operands[0]) and not isinstance(operands[0], Glob) else what
     )
 
 
@@ -308,25 +308,21 @@ FORMS: dict[str, Form] = {
 }
 """The allowed forms of each command. `git` and `find` have their own modules."""
 
-QUERIES = re.compile(
-    r"""(?:python3?|ruby|perl|php|node|deno|bun|tsc|rustc|uv|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|make|cmake|ninja|bash|gdb|ld
+QUERIES = r"""(?ax)
+    (?:python3?|ruby|perl|php|node|deno|bun|tsc|rustc|uv|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|make|cmake|ninja|bash|gdb|ld
       |tar|curl|wget|jq|rg|fd|docker|gh|sqlite3|psql|ruff|pip3?|java|javac|sed|awk|grep|find)[ ]--version
     |(?:node|tsc|ruby|php|perl)[ ]-v | (?:python3?|pip3?|rustc|uv|curl)[ ]-V | javac?[ ]-version
-    |pip3?[ ](?:check|list(?:[ ]--(?:user|local|format=\w+|not-required))*|show(?:[ ](?!-)[\w.-]+)+)""",
-    re.VERBOSE | re.ASCII,
-)
+    |pip3?[ ](?:check|list(?:[ ]--(?:user|local|format=\w+|not-required))*|show(?:[ ](?!-)[\w.-]+)+)"""
 """Whole commands that print versions, paths or installed packages, regardless of the workspace's files."""
-INSIDE_QUERIES = re.compile(
-    r"""(?:(?:npm|pnpm|yarn)[ ](?:ls|list|why|explain|root|prefix|bin) | npm[ ](?:pkg|config)[ ]get
+INSIDE_QUERIES = r"""(?ax)
+    (?:(?:npm|pnpm|yarn)[ ](?:ls|list|why|explain|root|prefix|bin) | npm[ ](?:pkg|config)[ ]get
       | cargo[ ](?:tree|metadata) | go[ ](?:version|list|doc|env|mod[ ](?:graph|why)) | rustup[ ]show
       | (?:pip3?|uv[ ]pip|python3?[ ]-m[ ]pip)[ ](?:list|show|freeze|check) | (?:poetry|composer)[ ]show
       | (?:gem|bundle|conda)[ ]list | uv[ ]tree | dotnet[ ]--list-sdks)
       (?:[ ](?:--?(?:depth|all|json|long|prod|global|g|a|m|p|i|e|f|u|invert|package|edges|duplicates|no-deps|workspace
         |format-version|format|test|deps|find|short)(?:=[\w.,@/-]*)?|(?!-)[\w.@/:{}-]+))*
     | (?:npm|yarn|pnpm|cargo|mvn|gradle|bundle|gem|rustup|dotnet|poetry)[ ]--version | (?:npm|mvn)[ ]-v
-    | cargo[ ]-V""",
-    re.VERBOSE | re.ASCII,
-)
+    | cargo[ ]-V"""
 """Whole commands that print what a project consists of. They may run programs that the project's configuration names,
 so they are harmless only in a sandbox, where the workspace is read-only for them."""
 

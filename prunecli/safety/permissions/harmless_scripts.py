@@ -5,40 +5,37 @@ from itertools import pairwise
 
 _ADDRESS = r"(?:\d+|\$|/(?:[^/\\\[\]\n]|\\[^\n])*/I?)"
 _RANGE = rf"\s*+{_ADDRESS}?(?:\s*+,\s*+(?:{_ADDRESS}|[+~]\d+))?\s*+!?\s*+"
-_SED_COMMAND = re.compile(rf"{_RANGE}(?:[pPdDqQ=nNgGhHx]\s*+(?:;|(?=\}})|$)|\{{)|\s*+\}}\s*+;?\s*+", re.ASCII)
-_SED_SUBSTITUTE = re.compile(
-    rf"{_RANGE}s(?P<end>[/|#,@:%!_])(?P<old>(?:\\[^\n]|(?!(?P=end))[^\\\n])*)(?P=end)"
-    r"(?:\\[^\n]|(?!(?P=end))[^\\\n])*(?P=end)[gpiI\d]*\s*+(?:;|(?=\})|$)",
-    re.ASCII,
+_SED_COMMAND = rf"(?a){_RANGE}(?:[pPdDqQ=nNgGhHx]\s*+(?:;|(?=\}})|$)|\{{)|\s*+\}}\s*+;?\s*+"
+_SED_SUBSTITUTE = (
+    rf"(?a){_RANGE}s(?P<end>[/|#,@:%!_])(?P<old>(?:\\[^\n]|(?!(?P=end))[^\\\n])*)(?P=end)"
+    r"(?:\\[^\n]|(?!(?P=end))[^\\\n])*(?P=end)[gpiI\d]*\s*+(?:;|(?=\})|$)"
 )
 """A substitution without the flags that run a program or write a file (`e`, `w`)."""
-_SED_EDIT = re.compile(rf"{_RANGE}(?:[aic][ \\].*$|(?::|[btT])\s*+\w*\s*+(?:;|(?=\}})|$))", re.ASCII)
+_SED_EDIT = rf"(?a){_RANGE}(?:[aic][ \\].*$|(?::|[btT])\s*+\w*\s*+(?:;|(?=\}})|$))"
 """Commands that insert text, and labels with the jumps to them: harmless if the file may change."""
-_OPEN_BRACKET = re.compile(r"\[\^?\]|\[[^\]]*$")
+_OPEN_BRACKET = r"\[\^?\]|\[[^\]]*$"
 """A bracket that the delimiter of a substitution may be in. GNU and BSD disagree about it."""
 
 
 def sed_doubt(script: str, *, edits: bool = False) -> str:
     """Return why a sed script is not harmless, or "" (GHSA-7mv8-j34q-vp7q). `edits`: it may change its file."""
+    forms = [re.compile(one) for one in (_SED_SUBSTITUTE, _SED_COMMAND, *[_SED_EDIT] * edits)]
     at = 0
     while at < len(script):
-        found = _SED_SUBSTITUTE.match(script, at) or _SED_COMMAND.match(script, at)
-        found = found or (_SED_EDIT.match(script, at) if edits else None)
+        found = next(filter(None, (form.match(script, at) for form in forms)), None)
         if not found or (
             "old" in found.groupdict()
-            and _OPEN_BRACKET.search(re.sub(r"\\.|\[([:.=])[^\]]*\1\]", "x", found["old"]))
+            and re.search(_OPEN_BRACKET, re.sub(r"\\.|\[([:.=])[^\]]*\1\]", "x", found["old"]))
         ):
             return f"its script does more than {'edit' if edits else 'print'} lines"
         at = found.end()
     return "" if script.strip() else "its script is empty"
 
 
-_AWK_TOKEN = re.compile(
-    r"""(?P<space>[ ]+)|(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<number>\d+(?:\.\d+)?)|(?P<name>[A-Za-z_]\w*)
+_AWK_PIECE = r"""(?ax)
+    (?P<space>[ ]+)|(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<number>\d+(?:\.\d+)?)|(?P<name>[A-Za-z_]\w*)
     |(?P<open>[({\[])|(?P<close>[)}\]])|(?P<regex>/(?:[^/\\\n\[\]]|\\[^\n]|\[\^?[^\]\[\\/\n^][^\]\[\\/\n]*\])+/)
-    |(?P<step>\+\+|--)|(?P<operator>&&|\|\||[=!<>]=|[-+*%]=|!~|[~!<>=?:,$+*%;-])""",
-    re.VERBOSE | re.ASCII,
-)
+    |(?P<step>\+\+|--)|(?P<operator>&&|\|\||[=!<>]=|[-+*%]=|!~|[~!<>=?:,$+*%;-])"""
 _AWK_CALLED = frozenset(
     {
         *("length", "substr", "index", "tolower", "toupper", "sprintf", "int", "match", "gsub", "sub"),
@@ -60,10 +57,10 @@ def awk_doubt(program: str) -> str:
     it is in parentheses, where it compares.
     """
     more = "its program does more than print"
-    tokens: list[tuple[str, str]] = []
+    token, tokens = re.compile(_AWK_PIECE), list[tuple[str, str]]()
     at = 0
     while at < len(program):
-        found = _AWK_TOKEN.match(program, at)
+        found = token.match(program, at)
         if not found:
             return more
         kind, at = found.lastgroup or "", found.end()
@@ -96,15 +93,17 @@ def _is_awk_name(name: str, *, called: bool) -> bool:
     )
 
 
-_JQ_MORE = re.compile(
+_JQ_MORE = (
     r"(?<![.\w])(?:import|include|env|input\w*|modulemeta|repeat|recurse|range|def|until|while|halt\w*)\b"
     r"|\$(?![a-z]\w*)"
 )
-_JQ = re.compile(r"[\w.,:|()\[\]{}\"' ?<>=!+*/\\@$-]+")
+_JQ = r"[\w.,:|()\[\]{}\"' ?<>=!+*/\\@$-]+"
 
 
 def jq_doubt(filter_: str) -> str:
     """Return why a jq filter is not harmless, or ""; it may use modules, other inputs, variables or endless loops."""
     return (
-        "" if _JQ.fullmatch(filter_) and not _JQ_MORE.search(filter_) else "its filter does more than select"
+        ""
+        if re.fullmatch(_JQ, filter_) and not re.search(_JQ_MORE, filter_)
+        else "its filter does more than select"
     )

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from prunecli.model.shell import Line
     from prunecli.safety.permissions.calls import Call
 
-_INSTALLS = re.compile(
-    r"""(?<![\w./-])(?:
+_INSTALLS = r"""(?x)
+    (?<![\w./-])(?:
     (?:npm|pnpm|yarn|bun|corepack)(?:\s+-\S+)*\s+(?:i|in|install|add|remove|rm|r|un|uninstall|unlink|link|up|update
       |upgrade|dedupe|init|create|pkg|version|set|patch|patch-commit|import|use|ci)\b
     | (?:yarn|pnpm)\s*(?:$|[;&|\n]) | (?:husky|lefthook|pre-commit)\s+(?:init|install|add)\b
-    | uv\s+(?:init|python\s+pin)\b)""",
-    re.VERBOSE,
-)
+    | uv\s+(?:init|python\s+pin)\b)"""
 """Commands that write files that control other programs without naming these files."""
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
@@ -64,7 +62,7 @@ def stays(call: "Call", mode: str, inside: Inside) -> bool:
         return False
     if _uses_git(call.line) if call.line else "git" in (call.text or ""):
         return False
-    return not _INSTALLS.search(call.text or "") and not _names_obeyed(call.text or "")
+    return not re.search(_INSTALLS, call.text or "") and not _names_obeyed(call.text or "")
 
 
 def _uses_git(line: "Line") -> bool:

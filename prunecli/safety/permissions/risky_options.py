@@ -19,7 +19,7 @@ _LONG_NAMES = (
     "hsts hsts-file alt-svc kubeconfig split-string"
 )
 """Long options that execute something or write to a named file; words may precede them (`--script-shell`)."""
-_EXECUTES_OR_WRITES = re.compile(rf"--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})", re.IGNORECASE)
+_EXECUTES_OR_WRITES = rf"(?i)--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})"
 _LONG = tuple(_LONG_NAMES.replace("-?", "-").split())
 _ABBREVIATES = frozenset({"git", "npm", "tar", "curl", "wget", "make", "gmake", "man", "rsync", "zip", "gdb"})
 """Programs that accept abbreviated long options."""
@@ -172,7 +172,7 @@ _TO_NAME = {
 them, as in `bash(gh auth status)`. They include the program that another one starts."""
 _ONLY_FIRST = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++"})
 """Programs that do not accept several option letters in one word."""
-_MORE = re.compile(
+_MORE = (
     r"\S.* -(?:exec|toolexec|vettool|wrapper|out|ex|cmd|modfile|overlay|fplugin|specs|outputdir|trace|o|init"
     r"|\w*profile)(?:=.*)?|.*-extld.*|g?make --fi.*|unzip -.*:.*|pip3? --(?:log|python).*"
     r"|node --print(?:=.*)?|fd --exec-batch.*|java -(?:agent|javaagent|XX:On).*|npm --(?:viewer|browser).*"
@@ -198,12 +198,12 @@ def unnamed(words: Words, named: Words) -> str:
 def may_execute_or_write(program: str, option: str) -> bool:
     """Return whether an option of a program is known to execute something or to write to a named file."""
     name = option.partition("=")[0]
-    if _MORE.fullmatch(f"{program} {option}"):
+    if re.fullmatch(_MORE, f"{program} {option}"):
         return True
     if option.startswith("--"):
         short = program.partition(" ")[0] in _ABBREVIATES and len(name) > 3
         begins = short and any(one.startswith(name[2:].lower()) for one in _LONG)
-        return begins or _EXECUTES_OR_WRITES.fullmatch(name) is not None
+        return begins or re.fullmatch(_EXECUTES_OR_WRITES, name) is not None
     letters = re.sub(r"[^\w#:].*", "", option[1:], flags=re.DOTALL)  # `ssh -4oProxyCommand=x`
     names = (program, program.partition(" ")[0], program.rstrip("0123456789."))
     listed = next((_SHORT[name] for name in names if name in _SHORT), "")

@@ -1,7 +1,8 @@
 """Tells by their names which paths usually contain credentials.
 
 All readers share this policy: permissions ask before such a file is read, and searches leave it out. The search
-process imports this module too, so it imports only fast modules.
+process imports this module too, so it imports only fast modules. `re` compiles the patterns at first use, because
+every start imports them and few need them.
 """
 
 import re
@@ -10,8 +11,8 @@ import unicodedata
 _SECRET_FOLDERS = frozenset(
     {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".secrets", "keychains", "keyrings"}
 )
-_SECRET_NAMES = re.compile(
-    r"""[.\#]*(
+_NAMES = r"""(?x)
+    [.\#]*(
       \.env.* | .*\.env(\.(local|prod|production|dev|development|staging|test))?
     | .*\.(pem|key|p8|p12|pfx|pkcs12|jks|keystore|keytab|kdbx?|ppk|ovpn|tfvars|tfstate)
     | \.?id_(rsa|dsa|ecdsa|ed25519).* | [._]netrc
@@ -23,11 +24,9 @@ _SECRET_NAMES = re.compile(
     | (.*[-_.])?secrets?\.(json|toml|ya?ml|ini|txt|properties|xml|conf|cfg)
     | service[-_]?account.*\.json | client_secrets?.*\.json
     | oauth_creds\.json | \.claude\.json | wallet\.dat | \.smbcredentials
-    )(\.(bak|backup|old|orig|save|swp|swo|tmp) | ~ | \#)*""",
-    re.VERBOSE,
-)
+    )(\.(bak|backup|old|orig|save|swp|swo|tmp) | ~ | \#)*"""
 """The names, including those of copies that editors make."""
-_NOT_SECRET = re.compile(r"\.env.*\.(example|sample|template|dist)")
+_NOT_NAMES = r"\.env.*\.(example|sample|template|dist)"
 AT_HOME = (
     *(".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", ".oci", ".fly", ".terraform.d"),
     *(".config/gcloud", ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/doctl"),
@@ -48,13 +47,13 @@ AT_HOME = (
     *(".cache/bravesoftware", ".cache/microsoft-edge", ".cache/vivaldi", ".cache/opera"),
 )
 """Paths of credentials, browsers and mail, in lower case, usually below a home folder. The sandbox hides the same."""
-_SECRET_PATHS = re.compile(
-    r"""/proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
+_PATHS = (
+    r"""(?x)
+    /proc/[^/]+(/task/[^/]+)?/(environ|mem|auxv|cmdline|fd|fdinfo)(/.*)? | /proc/kcore | /dev/k?mem
     | /etc/(g?shadow-?|sudoers|ssl/private)(/.*)? | /private/etc/(master\.passwd|sudoers)
     | .*/("""
     + "|".join(map(re.escape, AT_HOME))
-    + r""")(/.*)?""",
-    re.VERBOSE,
+    + r""")(/.*)?"""
 )
 
 
@@ -65,9 +64,9 @@ def looks_secret(path: str) -> bool:
         return False
     if not _SECRET_FOLDERS.isdisjoint(parts):
         return True
-    if _SECRET_NAMES.fullmatch(parts[-1]) and not _NOT_SECRET.fullmatch(parts[-1]):
+    if re.fullmatch(_NAMES, parts[-1]) and not re.fullmatch(_NOT_NAMES, parts[-1]):
         return True
-    return bool(_SECRET_PATHS.fullmatch("/" + "/".join(parts)))
+    return bool(re.fullmatch(_PATHS, "/" + "/".join(parts)))
 
 
 def folded(component: str) -> str:
@@ -81,14 +80,13 @@ def folded(component: str) -> str:
     return text.rstrip(". ") or text
 
 
-_HINT = re.compile(
-    r"env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|credential|htpasswd|vault|secret|account|password"
+_HINT = (
+    r"(?i)env|\.pem|\.key|\.p8|\.p12|\.pfx|\.jks|\.kdb|\.ppk|id_|credential|htpasswd|vault|secret|account|password"
     r"|pkcs12|keytab|ovpn|tfvars|tfstate|kube|keychains|keyrings|netrc|fish_history|wallet|oauth_creds|shadow|sudoers"
-    r"|/etc/ssl/private|/proc/|/dev/k?mem|keystore|library/|snap/|(?:^|/)[#]*\.",
-    re.IGNORECASE,
+    r"|/etc/ssl/private|/proc/|/dev/k?mem|keystore|library/|snap/|(?:^|/)[#]*\."
 )
 
 
 def may_look_secret(path: str) -> bool:
     """Return whether a path may look secret: a fast check for long lists, False only if `looks_secret` is False."""
-    return not path.isascii() or _HINT.search(path) is not None
+    return not path.isascii() or re.search(_HINT, path) is not None
