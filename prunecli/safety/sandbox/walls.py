@@ -127,7 +127,9 @@ class Walls:
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
         ) -> AsyncIterator[Confined]:
-            chosen: Chosen = self._chosen or await asyncio.to_thread(self.chosen)
+            chosen = self._chosen
+            if chosen is None:
+                chosen = await asyncio.to_thread(self.chosen)
             if chosen.kind is None and self._required:
                 raise ToolError(f"Not run: sandbox.mode is 'require', but {chosen.why}.")
             if chosen.kind is None:
