@@ -1,7 +1,7 @@
 """Makes the README's links and pictures work on PyPI: relative ones lead to the repository, git's `origin`.
 
-A build outside a clone of a public repository knows no address. Its README keeps the words of its links and leaves the
-pictures out, so that none is broken.
+A build outside a clone of a public repository knows no address. Its README keeps the words of its links and leaves
+the pictures out, so that none is broken.
 """
 
 import re
