@@ -1,5 +1,6 @@
 """README, docs/ and the READMEs of packages: links lead somewhere, and what they name exists."""
 
+import ast
 import re
 import subprocess
 import tomllib
@@ -185,6 +186,80 @@ def keys_in(page: Path) -> Iterator[tuple[str, ...]]:
         if match := re.match(r'\[([a-z]+(?:\.[a-z_]+|\."\w+")*)\](?: ([a-z_.]+))?', span):
             key = [*match[1].replace('"', "").split("."), *(match[2] or "").split(".")]
             yield tuple(part for part in key if part)
+
+
+PACKAGES = [
+    path for path in PAGES if path.is_relative_to(ROOT / "prunecli") and "| module |" in text_of(path)
+]
+every_package = pytest.mark.parametrize(
+    "page", PACKAGES, ids=lambda path: path.parent.relative_to(ROOT).as_posix()
+)
+
+
+@cache
+def sources() -> tuple[str, ...]:
+    return tuple(
+        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts
+    )
+
+
+def test_every_package_has_a_readme_with_a_table_of_its_modules() -> None:
+    folders = {path.parent for path in (ROOT / "prunecli").rglob("*.py") if path.name != "__init__.py"}
+    documented = {page.parent for page in PACKAGES}
+    bare = {folder for folder in folders if documented.isdisjoint({folder, *folder.parents})}
+    assert bare == {ROOT / "prunecli"}
+
+
+@every_package
+def test_every_module_is_in_the_table_of_its_package_with_what_would_be_lost_without_it(page: Path) -> None:
+    inner = {other.parent for other in PACKAGES} - {page.parent}
+    modules = {
+        path.relative_to(page.parent).as_posix()
+        for path in page.parent.rglob("*.py")
+        if (path.name != "__init__.py" and inner.isdisjoint(path.parents)) or path.parent == page.parent
+    } - {"__init__.py"}
+    listed = set[str]()
+    for row in re.findall(r"^\|(?! \*\*| ?-|---| module )(.*)\|$", text_of(page), re.MULTILINE):
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)]
+        named = {name for name in re.findall(r"`([^`]+)`", cells[0]) if re.fullmatch(r"[\w/]+\.py", name)}
+        assert not named or all(cells), row
+        listed |= named
+    assert modules <= listed
+    assert {name for name in listed if not (page.parent / name).is_file()} == set()
+
+
+@every_page
+def test_every_python_file_that_the_documents_name_exists(page: Path) -> None:
+    for span in spans(page):
+        if re.fullmatch(r"(?!src/|app\.py|check)[a-z]\w*(/\w+)*\.py", span) and "NAME" not in span:
+            assert any(f"/{path}".endswith(f"/{span}") for path in sources()), span
+
+
+@cache
+def members() -> dict[str, set[str]]:
+    """Return the names that the body of each class of the program has, by the class's name."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "prunecli").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                parts = list(ast.walk(node))
+                names = found.setdefault(node.name, set())
+                for field in ("attr", "id", "name"):
+                    names |= {
+                        getattr(part, field) for part in parts if isinstance(getattr(part, field, None), str)
+                    }
+    return found
+
+
+@every_package
+def test_every_method_that_the_readmes_name_exists(page: Path) -> None:
+    for span in spans(page):
+        if match := re.fullmatch(r"([A-Z][a-z]\w*)\.([a-z_]\w*)(?:\(.*\))?", span):
+            assert match[2] in members().get(match[1], set()) or match[1] in ELSEWHERE, span
+
+
+ELSEWHERE = {"App", "Widget", "TextArea", "XTermParser"}
+"""Classes of Textual that the README of the screen names."""
 
 
 @pytest.mark.parametrize(
