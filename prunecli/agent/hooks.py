@@ -5,6 +5,7 @@ sent, a call with another input or an error as its result, a pin in place of a p
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias
 
 from prunecli.agent.decide import Mailbox
@@ -53,6 +54,62 @@ class Hooks(Protocol):
 
     async def before_stop(self) -> UserMessage | None:
         """Return the message that keeps the agent working, or None."""
+
+
+class Chain:
+    """Several hooks in order. The first decision about a call stands, but a denial always does; changes add up."""
+
+    def __init__(self, hooks: Sequence[Hooks]) -> None:
+        self._hooks = hooks
+
+    @property
+    def stop(self) -> str | None:
+        found = [why for each in self._hooks if (why := each.stop) is not None]
+        return found[0] if found else None
+
+    async def admits(self, message: UserMessage) -> bool:
+        return all([await each.admits(message) for each in self._hooks])
+
+    async def before_call(self, call: ToolUse) -> Ruling:
+        ruling = Ruling()
+        for each in self._hooks:
+            now = await each.before_call(replace(call, input=ruling.changed or call.input))
+            decides = now.kind == "deny" or not ruling.kind
+            ruling = Ruling(
+                now.kind if decides else ruling.kind,
+                now.reason if decides else ruling.reason,
+                ruling.changed if now.changed is None else now.changed,
+                "\n".join(filter(None, (ruling.note, now.note))),
+            )
+            if ruling.kind == "deny":
+                break
+        return ruling
+
+    async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
+        for at, each in enumerate(self._hooks):
+            output = await each.after_call(call, output, note if at == 0 else "")
+        return output
+
+    async def before_prunes(self, prunes: Sequence[PrunApplied]) -> Sequence[Event]:
+        """Stop at the first that changes the prunes: strategies then decide again."""
+        for each in self._hooks:
+            events = await each.before_prunes(prunes)
+            if list(events) != list(prunes):
+                return events
+        return prunes
+
+    async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
+        return all([await each.before_compaction(trigger, focus) for each in self._hooks])
+
+    async def after_compaction(self) -> None:
+        for each in self._hooks:
+            await each.after_compaction()
+
+    async def before_stop(self) -> UserMessage | None:
+        for each in self._hooks:
+            if (message := await each.before_stop()) is not None:
+                return message
+        return None
 
 
 class Recordable(Protocol):

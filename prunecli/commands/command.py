@@ -14,7 +14,7 @@ from prunecli.config.keys import nearest
 from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
 from prunecli.session.session import Session
-from prunecli.util.errors import PrunecliError, ToolError, UsageError
+from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import names_in
 from prunecli.util.sanitize import one_line, shortened
@@ -297,12 +297,17 @@ def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the name, help and aliases of every command: those of prunecli, then those of the user and the
     project."""
     own, taken = [(command.name, command.help, command.aliases) for command in all_commands()], _own_words()
-    return [*own, *((name, text, ()) for name, text in runtime.extensions.offered() if name not in taken)]
+    return [*own, *((name, text, ()) for name, text in _of_parts(runtime) if name not in taken)]
+
+
+def _of_parts(runtime: Runtime) -> tuple[tuple[str, str], ...]:
+    return runtime.parts.gather(lambda part: part.offered())
 
 
 def hidden(runtime: Runtime) -> tuple[str, ...]:
     """Return a line for each command file and skill that one of prunecli's commands hides."""
-    return runtime.extensions.named(_own_words())
+    words = _own_words()
+    return runtime.parts.gather(lambda part: part.hidden(words))
 
 
 def _own_words() -> frozenset[str]:
@@ -333,12 +338,10 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
     command = find(word)
-    if command is None and runtime.extensions.has(word):
-        return [WORKING] if runtime.running else [Submit(line.strip())]
-    if command is None and ":" in word:
-        return _server_prompt(runtime, word, arguments.strip())
+    if command is None and (effects := runtime.parts.command(word, arguments.strip())) is not None:
+        return effects
     if command is None:
-        known = [*sorted(_own_words()), *(name for name, _ in runtime.extensions.offered())]
+        known = [*sorted(_own_words()), *(name for name, _ in _of_parts(runtime))]
         near = nearest(word, known, NEAR)
         way = f"Did you mean /{near}?" if near else "See /help."
         return [Say(f"No command named /{word}. {way}", "error")]
@@ -358,27 +361,6 @@ def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") ->
     if surplus:
         given = shortened(one_line(" ".join(surplus)), MOST_SHOWN)
         raise UsageError(f"/{command} {given}: unknown argument", f"/{command} takes {takes}")
-
-
-def _server_prompt(runtime: Runtime, word: str, arguments: str) -> Sequence[Effect]:
-    """Send a prompt from an MCP server: `/server:prompt` and its arguments in order. The last argument takes the
-    remaining text."""
-    prompt = dict(runtime.servers.prompts()).get(word)
-    if prompt is None:
-        return [Say(f"No prompt named /{word}. /mcp lists the servers.", "error")]
-    try:
-        given = prompt.given(arguments)
-    except ValueError as error:
-        return [Say(f"/{word}: {error}", "error")]
-
-    def work() -> Sequence[Effect]:
-        try:
-            text = runtime.servers.prompt_text(word, given)
-        except ToolError as error:
-            return [Say(str(error), "error")]
-        return [Submit(text) if text.strip() else Say(f"/{word} is empty.")]
-
-    return [InThread(f"Getting /{word}", work)]
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:

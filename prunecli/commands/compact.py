@@ -11,7 +11,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [WORKING]
-    runtime.subagents.give_up()
+    runtime.give_up()
     context, policy = runtime.session.context, runtime.policy
     if policy.plan_compaction(context, arguments) is None:
         why = why_nothing(context, policy.compaction, policy.window)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Reconfigured, Say, hidden, refuse
 from prunecli.config.keys import shown
-from prunecli.features.hooks.command import reread
-from prunecli.features.mcp.command import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.util.errors import ConfigError
 
@@ -18,8 +16,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     except ConfigError as error:
         kept = "Nothing changed: the previous values stay in effect. /config to edit again."
         return [Say("\n".join(filter(None, [error.message, error.hint, kept])), "error")]
-    lines = (*notices, *runtime.extensions.look(), *hidden(runtime))
+    lines = (*notices, *runtime.parts.unusable(), *hidden(runtime))
     warnings: list[Effect] = [Say(line, "warning") for line in lines]
     kept = ", ".join(shown(key) for key in runtime.config.chosen)
     said = "Configuration reloaded." + (f" Kept for this session: {kept}" if kept else "")
-    return [*warnings, Reconfigured(), Say(said), *reread(runtime), *newly_waiting(runtime)]
+    return [*warnings, Reconfigured(), Say(said), *runtime.parts.gather(lambda part: part.reread())]

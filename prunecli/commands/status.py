@@ -31,13 +31,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ("pruning", "on · /prune-stats" if status.pruning else "off · /prune-toggle"),
         ("permissions", f"{status.mode} · /permissions"),
         ("sandbox", runtime.sandbox.line().removeprefix("Sandbox: ") or "not tried yet"),
-        *_servers(runtime),
+        *runtime.parts.gather(lambda part: part.status_rows()),
         ("cost", f"{money(status.bill.cost)} · /cost"),
     )
     return [Table("Status", ("item", "value"), rows)]
-
-
-def _servers(runtime: Runtime) -> tuple[tuple[str, str], ...]:
-    servers = runtime.servers.servers
-    said = ", ".join(one.name if one.state == "connected" else f"{one.name} ({one.state})" for one in servers)
-    return (("MCP servers", f"{said} · /mcp"),) if servers else ()

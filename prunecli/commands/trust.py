@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
-from prunecli.features.hooks.command import reread
-from prunecli.features.mcp.command import newly_waiting
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.util.sanitize import one_line
 
@@ -19,12 +17,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(f"{runtime.setup.cwd} is trusted.")]
     if arguments == "yes":
         said: list[Effect] = [Say(notice, "warning") for notice in reconfiguring.trust(runtime)]
-        runtime.servers.begin()
         return [
             *said,
             Say(f"{runtime.setup.cwd} is now trusted. To undo: `prunecli trust --remove`."),
-            *reread(runtime),
-            *newly_waiting(runtime),
+            *runtime.parts.gather(lambda part: part.reread()),
         ]
     if arguments == "no":
         return [Say("Read-only: no edits, no commands. /trust to change that.")]

@@ -12,7 +12,6 @@ from typing import Any, Self, TypeAlias
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.agent.execute import Answer, Asked
-from prunecli.features.rewind.rewinding import take_back_cut
 from prunecli.front.headless.run import NOTHING_TO_DO
 from prunecli.library.events import AgentEvent, EventsOf, Finished, Pruned
 from prunecli.model.events import AssistantMessage
@@ -21,6 +20,7 @@ from prunecli.model.signals import Notice, SessionEvent
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.make import make_runtime
 from prunecli.runtime.notices import opening_notices
+from prunecli.runtime.resuming import take_back_cut
 from prunecli.safety.permissions.verdict import MODES, Mode
 from prunecli.tools.inputs import definition
 from prunecli.tools.tool import Tool
@@ -188,7 +188,7 @@ class Agent:
 
     async def stop_jobs(self) -> list[str]:
         """Stop all background commands, as leaving `async with` does. Return a line for each."""
-        return list(await self._runtime.jobs.close())
+        return await self._runtime.parts.finish()
 
     def steer(self, text: str) -> None:
         """Send a message to the running agent, after its current tool calls. Raises UsageError if it is not

@@ -15,14 +15,15 @@ from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
-from prunecli.features.jobs.jobs import Jobs
-from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.model.events import Event
+from prunecli.model.messages import ToolUse
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.enclosure import Enclosure
+from prunecli.runtime.forms import Elicit
+from prunecli.runtime.parts import Parts
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.session_model import Connections
 from prunecli.runtime.setup import Setup
@@ -31,7 +32,7 @@ from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
 if TYPE_CHECKING:
-    from prunecli.features.todo_and_ask.ask_tool import AskUser, Inquiry, Reply
+    from prunecli.tools.asking import AskUser, Inquiry, Reply
 
 ASKS = "prunecli has a question for you"
 Waits: TypeAlias = Callable[[str, str, str], None]
@@ -61,6 +62,24 @@ class Inquiries:
             return await asker(replace(inquiry, who=self._host.who))
 
 
+class Task(Protocol):
+    """A task that this runtime started, for front ends that show it."""
+
+    number: int
+    call_id: str
+    description: str
+    ended: str
+    host: "Host"
+
+    @property
+    def session(self) -> Session:
+        """The session of the task."""
+
+    @property
+    def name(self) -> str:
+        """The name in lists and questions: explore 3."""
+
+
 class Host(Protocol):
     """The interface of `prunecli.runtime.Runtime` for its parts."""
 
@@ -74,7 +93,6 @@ class Host(Protocol):
     notices: list[str]
     on_session: list[Callable[[Session], None]]
     tools: dict[str, Tool]
-    files: FileSaver
     files_seen: FilesSeen
     sandbox: Enclosure
     balance: Balance
@@ -82,12 +100,20 @@ class Host(Protocol):
     run_limits: Limits
     bill: Bill
     purse: Purse
-    jobs: Jobs
+    parts: Parts
     inquiries: Inquiries
     questions: asyncio.Lock
     connections: Connections
     who: str
     """The task that the runtime works on, shown in permission questions; "" for none."""
+    fill_form: Elicit | None
+    """Asks the user to fill in a form; a front end sets it."""
+    on_task: "list[Callable[[Task], None]]"
+    """Functions that are called with each task that begins."""
+    agent: str
+    """The definition that the task follows; "" for none."""
+    opening: list[str]
+    """The slash commands to run when the screen opens."""
 
     @property
     def running(self) -> bool:
@@ -135,6 +161,9 @@ class Host(Protocol):
 
     async def submit(self, words: str) -> Done:
         """Send a prompt and run."""
+
+    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
+        """A question is shown to the user; see `Part.waits`."""
 
     async def go_on(self) -> Done:
         """Continue the session."""

@@ -1,6 +1,5 @@
 """Makes a runtime from a command line: places, trust, configuration, provider, session."""
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,6 @@ from prunecli.config.credentials import keys_of, misses_key, provider_for
 from prunecli.config.effective import Config
 from prunecli.config.references import import_own
 from prunecli.config.sources import load
-from prunecli.features.mcp.servers import PROJECT_FILE
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
@@ -25,7 +23,7 @@ from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
 from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.permissions.verdict import Rules
-from prunecli.safety.project_settings import down_to, refused_links
+from prunecli.safety.project_settings import refused_links
 from prunecli.safety.trust import TrustStore
 from prunecli.session.importers.known_agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
@@ -119,7 +117,7 @@ def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:
     launch_flags.check_id(asked, runtime.store)
     _open(runtime, asked)
     runtime.opening += [f"/add-dir {path}" for path in waiting]
-    _ask_about_servers(runtime, headless=asked.headless)
+    runtime.parts.each(lambda part: part.opened(headless=asked.headless))
     if runtime.setup.keep_log:
         log_prunes(runtime.setup.places.log_file, runtime)
 
@@ -176,26 +174,6 @@ def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> M
     return make
 
 
-def _ask_about_servers(runtime: Runtime, *, headless: bool) -> None:
-    """Report problems with MCP server definitions, and ask about servers that need approval, or name them if
-    `headless`."""
-    setup = runtime.setup
-    folders = down_to(setup.cwd) if setup.trusted else ()
-    if not runtime.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
-        return
-    from prunecli.features.mcp.approved import McpDefinitions  # deferred: few directories have servers
-
-    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=setup.trusted)
-    runtime.notices += found.problems
-    names = ", ".join(one.name for one in found.waiting)
-    if names and headless:
-        runtime.notices.append(
-            f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
-        )
-    elif names:
-        runtime.opening.append("/mcp approve")
-
-
 def _open(runtime: Runtime, asked: Launch) -> None:
     if asked.continue_last:
         _open_path(runtime, asked, runtime.store.last(runtime.setup.cwd))
@@ -214,10 +192,6 @@ def _open(runtime: Runtime, asked: Launch) -> None:
         runtime.new_session(asked.session_id)
     if not runtime.gatekeeper.trusted:
         runtime.opening.insert(0, "/trust")
-    elif runtime.hooking.exist:
-        runtime.notices += runtime.hooking.notices(headless=asked.headless)
-        if runtime.hooking.pending:
-            runtime.opening.append("/hooks approve")
 
 
 def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:

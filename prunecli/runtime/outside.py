@@ -3,16 +3,21 @@
 import asyncio
 import os
 import shlex
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import PrunecliError
+from prunecli.util.programs import find_program
 from prunecli.util.regular import open_regular
 
 MOST_READ = 2_000_000
 _HEAD_BYTES = 4_096
+OPEN_SECONDS = 5.0
+"""Seconds after which a program that opens a page counts as the browser itself."""
 
 
 def editor_words(env: Mapping[str, str]) -> Sequence[str]:
@@ -98,3 +103,32 @@ def read_text(path: str, cwd: Path) -> str | None:
         return full.read_bytes().decode("utf-8")
     except (OSError, ValueError):
         return None
+
+
+def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
+    """Open an address in the user's browser; return False if there is no program to do so. Call it in a thread.
+
+    Never starts a browser that draws on the terminal.
+    """
+    graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
+    name = "open" if platform == "darwin" else "xdg-open"
+    opener = find_program(env.get("PATH", os.defpath), name) if graphical else None
+    if opener is None:
+        return False
+    quiet = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [opener, address],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        process.wait(OPEN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True  # still running: this is the browser itself
+    except OSError:
+        return False
+    return process.returncode == 0

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.model.codec import well_formed
-from prunecli.model.events import AssistantMessage, Record, SessionStarted, ToolResult, ToolStarted
+from prunecli.model.events import (
+    AssistantMessage,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
+    Record,
+    Rewound,
+    SessionStarted,
+    ToolResult,
+    ToolStarted,
+)
 from prunecli.model.touches import named
 from prunecli.runtime.added_folders import recorded
 from prunecli.runtime.setup import Setup
@@ -134,3 +144,17 @@ def _half_done(session: Session) -> list[str]:
             case _:
                 pass
     return found
+
+
+def take_back_cut(runtime: "Runtime") -> None:
+    """Rewind past an answer that was interrupted mid-text, so that continuing requests it again.
+
+    The answer stays in the log. Does nothing if the user has pruned or restored since.
+    """
+    items = runtime.session.context.items
+    last = items[-1] if items else None
+    if last is None or getattr(last.event, "stop_reason", "") != "interrupted":
+        return
+    since = [record.event for record in runtime.session.records if record.seq > last.seq]
+    if not any(isinstance(event, PrunApplied | PrunReverted | Pinned | Rewound) for event in since):
+        runtime.emit(Rewound(last.seq - 1))

@@ -3,22 +3,17 @@
 import threading
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
+from prunecli.agent.hooks import Recordable
 from prunecli.agent.loop import Run
 from prunecli.model.events import UserMessage
-from prunecli.model.messages import Block
 from prunecli.model.notes import typed
 from prunecli.model.signals import SessionEvent, ToolCallDelta
 from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
 from prunecli.session.session import Reader
-
-if TYPE_CHECKING:
-    from prunecli.features.attachments.attaching import Attachment
-
 
 JUDGE = "prunecli.safety.permissions.judge"
 """Takes 25 ms to import."""
@@ -52,7 +47,7 @@ def run_of(host: Host) -> Run:
         known_tools(host.session.context, host.tools),
         host.tool_context,
         host.gatekeeper,
-        host.files.before,
+        host.parts.before_change,
         Measuring(host.session, lambda: host.choices),
         who=host.who,
         questions=host.questions,
@@ -73,10 +68,11 @@ def run_of(host: Host) -> Run:
         purse=host.purse,
     )
 
-    async def attach(message: UserMessage) -> Sequence["Attachment"]:
-        return await mentioned(run, typed(message), strict=False)
+    async def attach(message: UserMessage) -> Sequence[Recordable]:
+        return await host.parts.attachments(run, typed(message), strict=False)
 
     run.attach = None if host.who else attach
+    run.hooks = executor.hooks = host.parts.hooks()
     return run
 
 
@@ -84,18 +80,3 @@ def _jitter() -> float:
     from random import random  # deferred, since most requests are not sent again
 
     return random()  # noqa: S311
-
-
-async def mentioned(
-    run: Run, words: str, given: Sequence[Block] = (), *, strict: bool = True
-) -> Sequence["Attachment"]:
-    """Return a prompt's attachments: the files it mentions and the blocks `given` with it. Raises PromptBlocked if
-    `strict`."""
-    if run.executor.who or not (given or "@" in words):
-        return ()
-    from prunecli.features.attachments.attaching import (  # deferred, since most prompts attach nothing
-        attach,
-        pictured,
-    )
-
-    return [*await pictured(run.executor, given), *await attach(run.executor, words, strict=strict)]

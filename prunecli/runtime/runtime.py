@@ -6,10 +6,8 @@ changes during a session; `choices` computes the options in effect.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse, unfinished
 from prunecli.agent.execute import Answer, Asked
@@ -20,11 +18,6 @@ from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.economics import last_use
 from prunecli.context.state import Context
-from prunecli.features.hooks.hooking import Hooking
-from prunecli.features.jobs.jobs import Jobs
-from prunecli.features.mcp.servers import RemoteServers
-from prunecli.features.rewind.file_snapshots import FileSaver
-from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.model.events import (
     Event,
     Origin,
@@ -32,9 +25,10 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Block, Text
+from prunecli.model.messages import Block, Text, ToolUse
 from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
+from prunecli.plugins.features import features
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
@@ -44,13 +38,15 @@ from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import chosen_in, interrupted, refold
 from prunecli.runtime.enclosure import Enclosure
+from prunecli.runtime.forms import Elicit
 from prunecli.runtime.guide import Guide
-from prunecli.runtime.host import Inquiries
+from prunecli.runtime.host import Inquiries, Task
 from prunecli.runtime.offered_models import OfferedModels, record_prices
+from prunecli.runtime.parts import Parts
 from prunecli.runtime.preamble import begin
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
-from prunecli.runtime.running import mentioned, readiness, run_of
+from prunecli.runtime.running import readiness, run_of
 from prunecli.runtime.session_model import Connections, SessionModel
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.safety.project_rules import ProjectRules
@@ -59,16 +55,13 @@ from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
 
-if TYPE_CHECKING:
-    from prunecli.features.subagents.subagents import Child, Subagents
-
 
 class Runtime:
     """The agent of one directory. `provider_for` returns the provider of a model name.
 
     For a task named `who`, `within` is the runtime that started it; both share permissions, sandbox and saved files.
     When a screen opens, it shows `notices` and `introduction`, then runs the `opening` commands before any prompt.
-    `guide` holds the prompts that Enter on an empty input sends. The functions in `on_task` are called for each task.
+    `guide` holds the prompts that Enter on an empty input sends.
     """
 
     def __init__(
@@ -87,7 +80,9 @@ class Runtime:
         self.run_limits, self.purse = Limits(), Purse()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
-        self.on_task: list[Callable[[Child], None]] = []
+        self.agent = agent
+        self.fill_form: Elicit | None = None
+        self.on_task: list[Callable[[Task], None]] = []
         self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
@@ -98,23 +93,20 @@ class Runtime:
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
         self._choices: Choices | None = None
-        self.hooking: Hooking = Hooking(self, within.hooking if within else None, agent)
         self.balance = Balance(lambda: self.session, lambda: self.choices)
         if within is None:
-            self.files = FileSaver(setup, lambda: self.config, lambda: self.session)
-            self.gatekeeper = keeper_of(setup, self.hooking.ask, self.project_rules, self._warn)
+            self.gatekeeper = keeper_of(setup, self._ask, self.project_rules, self._warn)
             self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         else:
-            self.files, self.gatekeeper, self.sandbox = within.files, within.gatekeeper, within.sandbox
+            self.gatekeeper, self.sandbox = within.gatekeeper, within.sandbox
         self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
         self.resuming: Resuming | None = None
         self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
-        self.extensions, self.folders = Extensions(self, lambda: self.subagents), AddedFolders(self)
-        self.inquiries: Inquiries = Inquiries(self, self.hooking.waits, within.inquiries if within else None)
-        self.jobs: Jobs = Jobs(self, within.jobs if within else None)
+        self.folders = AddedFolders(self)
+        self.inquiries: Inquiries = Inquiries(self, self.waits, within.inquiries if within else None)
+        self.parts: Parts = Parts(features(), self, within.parts if within else None)
         self._watch(self.session)
-        self.servers: RemoteServers = within.servers if within else RemoteServers(self, self.hooking.waits)
 
     # Sessions ------------------------------------------------------------------------------------------------
 
@@ -170,6 +162,7 @@ class Runtime:
         self.session_model.resumed(session, self.config)
         for follow in self.on_session:
             follow(session)
+        self.parts.each(lambda part: part.switched(session))
 
     def new_context(self) -> Context:
         """Make an empty context that counts with the configured estimator."""
@@ -202,19 +195,18 @@ class Runtime:
         Files that it mentions are attached, and so are the blocks `given` with it. Raises UsageError for blank words,
         PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
-        async with self.extensions.prompt(words) if self.within is None else nullcontext(words) as words:
+        async with self.parts.prompt(words) as (words, mentioning):
             if words.strip() or not given:
                 checked(words, self.choices.window)
             if self.session.context.in_progress:
-                self.subagents.give_up()
+                self.give_up()
             changes = [Text(change)] if (change := self.prepare()) else []
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
-                attached = await self.servers.attached(words) if origin == "prompt" else ()
-                await self.hooking.prompted(words)
-                run, named = self.hooking.on(run_of(self)), self.extensions.mentioning or words
-                files = await mentioned(run, named, given)
+                attached = await self.parts.mentioned(words) if origin == "prompt" else ()
+                await self.parts.prompted(words)
+                files = await self.parts.attachments(run_of(self), mentioning, given)
             finally:
                 self._task = None
             content = Text(words), *attached, *plan, *changes
@@ -226,17 +218,23 @@ class Runtime:
     async def go_on(self) -> Done:
         """Continue the session after a crash, a failure or a limit."""
         self.prepare()
-        self.servers.begin()
+        self.parts.each(lambda part: part.starting())
         self._task = asyncio.current_task()
         try:
-            await self.hooking.begins()
+            await self.parts.begins()
             self.purse = self.within.purse if self.within else Purse()
-            return await self.hooking.on(run_of(self)).run()
+            return await run_of(self).run()
         finally:
-            if self.within is None:
-                await self.files.after()
-            self.hooking.rests()
+            await self.parts.idle()
+            self.parts.each(lambda part: part.rests())
             self._task = None
+
+    def give_up(self) -> None:
+        """Answer the calls that have no result, because something else takes their place. Raises StorageFailed."""
+        self.parts.each(lambda part: part.abandoned())
+        exchange = self.session.context.in_progress
+        if exchange and exchange.unanswered:
+            self.session.answer_open_calls()
 
     @property
     def unfinished(self) -> bool:
@@ -262,7 +260,7 @@ class Runtime:
         before = self.session.context.boundary
         self._task = asyncio.current_task()
         try:
-            await self.hooking.on(run_of(self)).compact(plan, trigger="manual")
+            await run_of(self).compact(plan, trigger="manual")
             await asyncio.to_thread(self.session.commit)
         finally:
             self._task = None
@@ -273,14 +271,14 @@ class Runtime:
         self.session.mend()
         parts = self.session, self.setup, self.tools.values(), self.session_model, self.choices.model
         trusted = self.gatekeeper.trusted
-        return begin(*parts, window=self.choices.window, trusted=trusted, more=self.extensions.listings)
+        return begin(*parts, window=self.choices.window, trusted=trusted, more=self.parts.system_texts)
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False
     ) -> ToolContext:
         """Return the context of the next tool call by the model; the parameters are those of `Executor.context`."""
         how = {"approved": approved, "granted": granted, "reads": reads}
-        return toolbox.tool_context(self, self.subagents, self.servers.in_use, **how)
+        return toolbox.tool_context(self, **how)
 
     # In force now --------------------------------------------------------------------------------------------
 
@@ -313,13 +311,6 @@ class Runtime:
     def provider(self) -> Provider:
         return self.connections.of(self.model_name)
 
-    @cached_property
-    def subagents(self) -> "Subagents":
-        """The tasks of this runtime, imported with the first prompt."""
-        from prunecli.features.subagents.subagents import Subagents
-
-        return Subagents(self, self.on_task)
-
     def child(self, setup: Setup, who: str, agent: str) -> "Runtime":
         """Return a runtime for a task of the definition `agent`, which `who` names in questions."""
         return Runtime(setup, self.connections.provider_for, self.connections.info_of, self, who, agent)
@@ -339,9 +330,17 @@ class Runtime:
             tuple(map(typed, (*self.mailbox.steering, *self.mailbox.follow_ups))),
             self.session.name,
             self.sandbox.word,
-            jobs=self.jobs.count,
+            more=self.parts.status(),
             cached_at=last_use(context, policy.market) or 0,
         )
+
+    async def _ask(self, asked: Asked) -> Answer:
+        self.waits("permission_prompt", "", "Permission needed", asked.call)
+        return await self.asker(asked)
+
+    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
+        """A question is shown to the user; see `Part.waits`."""
+        self.parts.each(lambda part: part.waits(kind, message, title, call))
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))
@@ -366,18 +365,15 @@ class Runtime:
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)
-        self.servers.reload()
-        self.hooking.forget()
+        self.parts.each(lambda part: part.configured())
         if self.session.context.counts.counter.name != config.pruning.estimator:
             refold(self.session, self.new_context(), self.on_session)
 
     async def close(self) -> None:
         """Close connections and the session file."""
-        await self.jobs.close()
-        await self.hooking.end()
+        await self.parts.finish()
+        await self.parts.close()
         await self.connections.close()
-        await self.files.close()
-        await self.servers.close()
-        self.sandbox.close(keep=self.jobs.are_left)
+        self.sandbox.close(keep=any(part.keeps_sandbox for part in self.parts.values()))
         self.drop_resuming()
         self.session.close()

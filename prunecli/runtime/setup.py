@@ -114,7 +114,7 @@ class Status:
 
     `prunes` are those that wait, if only for the next request. `estimated`: the endpoint has
     not counted exactly this context. `waiting` is the number of queued messages. `sandbox` describes the sandbox in
-    a word, "" while it is being tried. `jobs` is the number of background commands. `cached_at` is the time at which
+    a word, "" while it is being tried. `more` are words of features. `cached_at` is the time at which
     the endpoint last used the context's prefix, in unix ms.
     """
 
@@ -130,7 +130,7 @@ class Status:
     waiting: tuple[str, ...] = ()
     session_name: str = ""
     sandbox: str = ""
-    jobs: int = 0
+    more: tuple[str, ...] = ()
     cached_at: int = 0
 
     @property

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.config.effective import Config
 from prunecli.context.state import Context
 from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
@@ -16,26 +15,11 @@ from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, Movable
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.inputs import parse
 from prunecli.tools.registry import canonical, load, switches
-from prunecli.tools.tool import Pages, Servers, Tool, ToolContext, ToolLimits, touches_of
+from prunecli.tools.tool import Pages, Tool, ToolContext, ToolLimits, touches_of
 from prunecli.util.errors import ConfigError, ToolError
 
 if TYPE_CHECKING:
-    from prunecli.features.subagents.subagents import Subagents
     from prunecli.runtime.host import Host
-    from prunecli.tools.web.access import Web
-
-
-def web_of(config: Config, environ: Mapping[str, str]) -> "Web":
-    """Return the settings of web_fetch: the user's private hosts, and the provider's proxy and certificates."""
-    from prunecli.tools.web.access import Web  # deferred, since startup does not need it
-
-    def route(url: str) -> tuple[str, str]:
-        from prunecli.providers.network import route  # deferred: only a fetch needs it
-
-        found = route(url, environ)
-        return found.proxy, found.ca_file
-
-    return Web(config.tools.web.private, route)
 
 
 def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
@@ -96,9 +80,7 @@ def _pages(host: "Host", choices: Choices) -> Pages | None:
     return Pages(context.counts.counter.count, choices.expectations.page)
 
 
-def tool_context(
-    host: "Host", tasks: "Subagents", servers: Servers | None, *, approved: bool, granted: bool, reads: bool
-) -> ToolContext:
+def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) -> ToolContext:
     """Return the context of the next tool call; the last three are those of `Executor.context`.
 
     In a small window, one output takes a quarter of it at most (a byte for each token); otherwise a single result
@@ -118,14 +100,10 @@ def tool_context(
         pages=_pages(host, now),
         confine=host.sandbox.confine(granted=granted, reads=reads),
         approved=approved,
-        servers=servers,
-        run_task=tasks.run,
-        recall_of=tasks.original,
-        jobs=host.jobs if JOBS in host.tools else None,
+        parts=host.parts.for_tools(),
         added=setup.added.paths,
         media=now.media,
         ask=host.inquiries.ask,
-        web=web_of(now.config, setup.environ),
     )
 
 

@@ -15,7 +15,7 @@ from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, Moved, run_movable
 from prunecli.tools.processes.confinement import bare
 from prunecli.tools.processes.environment import shell_in
-from prunecli.tools.processes.moving import Moving
+from prunecli.tools.processes.moving import JobControl, Moving
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
@@ -94,7 +94,8 @@ class Bash:
             raise ToolError(f"timeout is in seconds, more than 0 and at most {MAX_TIMEOUT:.0f}.")
         output = HeadAndTail(context.limits.max_output_bytes)
         background = getattr(given, "background", False)
-        moving = context.jobs.movable(soon=background) if context.jobs else None
+        jobs: JobControl | None = context.parts.get("jobs")
+        moving = jobs.movable(soon=background) if jobs else None
         shown = _Paced(PROGRESS_INTERVAL, lambda: context.progress(output.latest()))
         kept = _Paced(KEEP_INTERVAL, lambda: context.so_far(output.text(KEPT_BYTES)[0]))
 

@@ -47,10 +47,11 @@ class Recall:
         return Touches()
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
-        if context.recall is None or (given.task and context.recall_of is None):
+        tasks = context.parts.get("subagents")
+        if context.recall is None or (given.task and tasks is None):
             raise ToolError("recall is not available here")
-        if given.task and context.recall_of is not None:
-            content = readable(await asyncio.to_thread(context.recall_of, given.task, given.entry))
+        if given.task and tasks is not None:
+            content = readable(await asyncio.to_thread(tasks.original, given.task, given.entry))
         else:
             content = readable(context.recall(given.entry))
         if context.pages is not None:

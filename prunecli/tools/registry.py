@@ -29,7 +29,7 @@ ALIASES = {
 CORE = ("bash", "read", "write", "edit", "grep", "find", "ls", "prun", "recall")
 """The core tools in the order of a request; `prun` stands for two."""
 
-_NOT_TOOLS = ("inputs", "registry", "tool")
+_NOT_TOOLS = ("asking", "inputs", "registry", "tool")
 
 
 def canonical(name: str) -> str:

@@ -4,7 +4,7 @@ The input class is a frozen dataclass. `Annotated[str, "..."]` describes a field
 tool gets its resources through a `ToolContext` and returns a `ToolOutput`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import (
@@ -23,9 +23,7 @@ from prunecli.tools.processes.confinement import Confine, bare
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
-    from prunecli.features.todo_and_ask.ask_tool import AskUser
-    from prunecli.tools.processes.moving import JobControl
-    from prunecli.tools.web.access import Web
+    from prunecli.tools.asking import AskUser
 
 TRUNCATION_MARKER = "\n[OUTPUT TRUNCATED]"
 NO_OUTPUT = "(no output)"
@@ -98,33 +96,6 @@ class Pages:
     tokens: int
 
 
-class Servers(Protocol):
-    """The MCP servers of a session, for the tools mcp_search and mcp_call."""
-
-    async def search(self, words: str) -> str:
-        """Return the tools that match these words, with the schemas of the best matches, as text for the model."""
-
-    def check(self, server: str, tool: str) -> None:
-        """Raise ToolError if a call to this tool cannot succeed now."""
-
-    async def call(
-        self, server: str, tool: str, arguments: Mapping[str, Json], progress: Callable[[str], None]
-    ) -> ToolOutput:
-        """Call a server's tool. Raises ToolError if there is no result."""
-
-
-class RunTask(Protocol):
-    """A function that runs a task in a separate session."""
-
-    def __call__(self, call_id: str, prompt: str, description: str, agent: str) -> Awaitable[ToolOutput]:
-        """Return the answer to the prompt; `agent` names the definition, "" for none. Raises ToolError."""
-
-
-RecallOf = Callable[[int, int], tuple[Block, ...]]
-"""(number of a task, seq) -> the original content of an entry of the task; seq 0 lists its entries. May read a file.
-Raises ToolError."""
-
-
 @frozen
 class ToolContext:
     """The resources of a call.
@@ -132,10 +103,9 @@ class ToolContext:
     Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
     complete environment of child processes, without keys. `progress` shows the last lines of output; `so_far` keeps
     all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user allowed
-    this call. `media` describes the files that the model can see. `web` describes how pages are fetched; None means
-    no private hosts and no proxy. Members are None if their feature is unavailable: `run_task` and `recall_of`
-    without tasks, `servers` if none are configured, `jobs` if commands cannot run in the background, `ask` if nobody
-    can be asked, and `pages` in older sessions, whose `recall` takes no lines.
+    this call. `media` describes the files that the model can see.
+    `parts` are what features and plugins have for tools, by name. `ask` is None if nobody can be asked, and `pages`
+    in older sessions, whose `recall` takes no lines.
     """
 
     workspace: Path
@@ -150,15 +120,11 @@ class ToolContext:
     pages: Pages | None = None
     confine: Confine = bare
     approved: bool = False
-    servers: Servers | None = None
     call_id: str = ""
-    run_task: RunTask | None = None
-    recall_of: RecallOf | None = None
-    jobs: "JobControl | None" = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
     added: tuple[Path, ...] = ()
     media: Media = Media()
     ask: "AskUser | None" = None
-    web: "Web | None" = None
 
 
 class Tool(Protocol):

@@ -15,7 +15,6 @@ from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 from prunecli.util.bindings import ACTIONS, Keys, shown
 from prunecli.util.errors import PrunecliError
-from prunecli.util.figures import counted
 
 if TYPE_CHECKING:
     from prunecli.commands.command import Table
@@ -113,7 +112,7 @@ class Actions:
             port.hint(f"{key} again to go back to an earlier prompt", seconds=TWICE_SECONDS)
 
     def _background(self) -> None:
-        moved = self._runtime.jobs.move()
+        moved = any(part.to_background() for part in self._runtime.parts.values())
         self._port.hint("moving it to the background …" if moved else "The agent is not running a command")
 
     def _quit(self) -> None:
@@ -138,8 +137,8 @@ class Actions:
 
     def _losing_jobs(self) -> str:
         """Return the end of a hint that quitting ends jobs, "" if none run."""
-        jobs = sum(not (job.has_exited or job.is_left) for job in self._runtime.jobs.all)
-        return f" · this ends {counted(jobs, 'job')}" if jobs else ""
+        losing = ", ".join(filter(None, (part.working() for part in self._runtime.parts.values())))
+        return f" · this ends {losing}" if losing else ""
 
     def _cycle_mode(self) -> None:
         runtime = self._runtime

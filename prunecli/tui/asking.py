@@ -17,9 +17,9 @@ from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.commands.command import Choose
-    from prunecli.features.mcp.elicitation import Elicitation
-    from prunecli.features.mcp.elicitation import Reply as ServerReply
-    from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
+    from prunecli.runtime.forms import Elicitation
+    from prunecli.runtime.forms import Reply as ServerReply
+    from prunecli.tools.asking import Inquiry, Reply
     from prunecli.tui.eliciting import Eliciting
     from prunecli.tui.widgets.question import Question
 
@@ -69,13 +69,13 @@ class Asking:
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
-        from prunecli.features.mcp.login import open_page
+        from prunecli.runtime.outside import open_page
 
         env, home = self._setup.child_env, self._setup.places.home
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        from prunecli.features.todo_and_ask.inquiring import InquiryPanel
+        from prunecli.tui.inquiring import InquiryPanel
 
         with self._waiting("has a question"):
             return await answer_of(self._port, partial(InquiryPanel, inquiry))

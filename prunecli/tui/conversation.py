@@ -76,7 +76,7 @@ class Conversation:
         )
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
         parts = prompt, frame.menu, partial(_offered, runtime), self._arguments, str(setup.cwd)
-        self.completer = Completer(*parts, resources=lambda: runtime.servers.resources())
+        self.completer = Completer(*parts, resources=partial(_mentionable, runtime))
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
         self.prompt_store = PromptStore(
@@ -103,7 +103,7 @@ class Conversation:
     def begin(self) -> None:
         """Show the session, and start handling its events and the user's input."""
         self.runtime.asker = self._asking.ask
-        self.runtime.servers.asker = self._asking.elicit
+        self.runtime.fill_form = self._asking.elicit
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()
@@ -363,9 +363,12 @@ class Conversation:
         self.frame.app.push_screen(screen, then)
 
 
+def _mentionable(runtime: Runtime) -> list[str]:
+    return list(runtime.parts.gather(lambda part: part.mentionable()))
+
+
 def _offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the commands for the menu. Imported on demand, since startup does not need them."""
     from prunecli.commands.command import offered
 
-    prompts = [(word, prompt.description, ()) for word, prompt in runtime.servers.prompts()]
-    return [*offered(runtime), *prompts]
+    return offered(runtime)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from textual.content import Content
 
-from prunecli.features.mcp.elicitation import Elicitation, Field, Reply
+from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 from prunecli.util.sanitize import one_line, source

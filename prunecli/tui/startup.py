@@ -79,7 +79,7 @@ class Startup:
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
         await asyncio.to_thread(all_commands)
-        await asyncio.to_thread(runtime.extensions.offered)
+        await asyncio.to_thread(runtime.parts.gather, lambda part: part.offered())
         try:
             ready = getattr(runtime.provider, "warm", None)
         except PrunecliError as error:
@@ -87,9 +87,7 @@ class Startup:
         else:
             if ready:
                 await asyncio.to_thread(ready)
-        if runtime.gatekeeper.trusted:
-            await asyncio.to_thread(runtime.servers.prepare)
-            runtime.servers.begin()
+        await runtime.parts.shown()
         gc.freeze()
 
     async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:

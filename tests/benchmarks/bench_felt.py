@@ -153,7 +153,12 @@ class Checkout:
         path, content = self.sessions[entries]
         path.write_bytes(content)
         return self.run(
-            endpoint, "-r", path.stem, "--set=pruning.strategy=no_pruning", "--permission-mode=auto", "--set=compaction.enabled=false"
+            endpoint,
+            "-r",
+            path.stem,
+            "--set=pruning.strategy=no_pruning",
+            "--permission-mode=auto",
+            "--set=compaction.enabled=false",
         )[0]
 
     def round(self) -> dict[str, float]:

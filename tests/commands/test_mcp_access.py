@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, Effect, InThread, Say, Table, run_line
-from prunecli.features.mcp.login import open_page
 from prunecli.front.presentation.entry_text import choice_lines
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from prunecli.runtime.outside import open_page
 from prunecli.util.errors import PrunecliError, ToolError
 from prunecli.util.launch_options import Launch
 from tests.mcp.authorization import authorization
@@ -57,8 +57,8 @@ def answer(runtime: Runtime, choose: Choose, row: int) -> list[Effect]:
 
 
 def states(runtime: Runtime) -> dict[str, str]:
-    runtime.servers.prepare()
-    return {one.name: one.state for one in runtime.servers.servers}
+    runtime.parts["mcp"].prepare()
+    return {one.name: one.state for one in runtime.parts["mcp"].servers}
 
 
 def test_without_servers_a_start_asks_and_says_nothing(tmp_path):
@@ -101,13 +101,13 @@ async def test_a_server_runs_once_its_question_is_answered_and_not_after_it_chan
     runtime = runtime_in(tmp_path)
     assert runtime.opening == ["/mcp approve"]
     try:
-        runtime.servers.begin()
+        runtime.parts["mcp"].starting()
         assert states(runtime) == {"files": "needs approval"}
         asked = question(run_line(runtime, "/mcp approve"))
         assert asked.about.split("\n")[1] == f"Runs: {sys.executable} {' '.join(PROGRAM['args'])}"
         assert texts(answer(runtime, asked, 0)) == "files is allowed. /mcp revoke files to undo."
         await until(lambda: states(runtime)["files"] == "connected")
-        output = await runtime.servers.call("files", "echo", {"text": "hello"}, lambda _: None)
+        output = await runtime.parts["mcp"].call("files", "echo", {"text": "hello"}, lambda _: None)
         assert plain_text(output.content) == "hello"
         assert runtime_in(tmp_path).opening == []
         project(tmp_path, files={**PROGRAM, "env": {"NODE_OPTIONS": "--require ./evil.js"}})
@@ -115,7 +115,7 @@ async def test_a_server_runs_once_its_question_is_answered_and_not_after_it_chan
         await until(lambda: states(runtime) == {"files": "needs approval"})
         assert runtime_in(tmp_path).opening == ["/mcp approve"]
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_path):
@@ -123,7 +123,7 @@ async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_
     own(tmp_path, f"[mcp.mine]\ncommand = {sys.executable!r}\nargs = {PROGRAM['args']!r}\n")
     runtime = runtime_in(tmp_path)
     try:
-        runtime.servers.begin()
+        runtime.parts["mcp"].starting()
         await until(lambda: states(runtime)["mine"] == "connected")
 
         def table() -> dict[str, tuple[str, ...]]:
@@ -145,21 +145,21 @@ async def test_the_table_shows_each_server_and_its_actions_change_its_state(tmp_
         assert table()["mine"][5] == "off in this session"
         assert "mine (disabled)" in dict(next(iter(run_line(runtime, "/status"))).rows)["MCP servers"]
         with pytest.raises(ToolError, match="off in this session"):
-            await runtime.servers.call("mine", "echo", {"text": "x"}, lambda _: None)
+            await runtime.parts["mcp"].call("mine", "echo", {"text": "x"}, lambda _: None)
         assert texts(run_line(runtime, "/mcp enable mine")) == "mine is on in this session."
         await until(lambda: table()["mine"][1] == "connected")
         assert texts(run_line(runtime, "/mcp reconnect mine")) == (
             "Connecting to mine again. /mcp shows its state."
         )
         await until(lambda: table()["mine"][1] == "connected")
-        output = await runtime.servers.call("mine", "echo", {"text": "back"}, lambda _: None)
+        output = await runtime.parts["mcp"].call("mine", "echo", {"text": "back"}, lambda _: None)
         assert plain_text(output.content) == "back"
         for line in ("/mcp none", "/mcp reconnect none", "/mcp disable none", "/mcp enable"):
             (error,) = run_line(runtime, line)
             assert error.level == "error"
             assert error.text.endswith("Servers: files, mine."), error.text
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 async def test_a_disabled_server_is_enabled_for_the_session_and_reconnect_names_that_way(tmp_path):
@@ -167,7 +167,7 @@ async def test_a_disabled_server_is_enabled_for_the_session_and_reconnect_names_
     project(tmp_path, files=PROGRAM)
     runtime = runtime_in(tmp_path)
     try:
-        runtime.servers.begin()
+        runtime.parts["mcp"].starting()
         assert texts(run_line(runtime, "/mcp reconnect mine")) == (
             "mine: disabled, off in the configuration. /mcp enable mine to start it."
         )
@@ -175,7 +175,7 @@ async def test_a_disabled_server_is_enabled_for_the_session_and_reconnect_names_
         await until(lambda: states(runtime)["mine"] == "connected")
         assert texts(run_line(runtime, "/mcp enable files")) == "files: needs approval, /mcp approve files."
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 async def test_where_the_folder_is_not_trusted_a_server_says_that_and_starts_once_it_is(tmp_path):
@@ -189,7 +189,7 @@ async def test_where_the_folder_is_not_trusted_a_server_says_that_and_starts_onc
     try:
         await until(lambda: states(runtime) == {"mine": "connected"})
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 async def test_the_table_of_servers_starts_those_that_are_not_started_yet(tmp_path):
@@ -199,7 +199,7 @@ async def test_the_table_of_servers_starts_those_that_are_not_started_yet(tmp_pa
         run_line(runtime, "/mcp")
         await until(lambda: states(runtime) == {"mine": "connected"})
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 @pytest.mark.parametrize("verb", ["login", "logout", "revoke", "reconnect", "enable", "disable"])
@@ -252,14 +252,14 @@ async def test_a_server_gets_neither_our_key_nor_anothers_token(tmp_path):
     runtime = runtime_in(tmp_path, GIVEN="yes", GITHUB_TOKEN="t0ken")
     try:
         answer(runtime, question(run_line(runtime, "/mcp approve")), 0)
-        await until(lambda: any("HOME" in line for line in runtime.servers.named("x").log))
-        found = next(line for line in runtime.servers.named("x").log if "HOME" in line)
+        await until(lambda: any("HOME" in line for line in runtime.parts["mcp"].named("x").log))
+        found = next(line for line in runtime.parts["mcp"].named("x").log if "HOME" in line)
         assert "MINE" in found
         assert "CLAUDE_PROJECT_DIR" in found
         assert "ANTHROPIC" not in found
         assert "GITHUB_TOKEN" not in found
     finally:
-        await runtime.servers.close()
+        await runtime.parts["mcp"].close()
 
 
 def test_our_key_cannot_be_asked_for(tmp_path):
@@ -300,9 +300,9 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
         own(tmp_path, f'[mcp.hub]\nurl = "{server.url}"')
         runtime = runtime_in(tmp_path)
         try:
-            runtime.servers.begin()
+            runtime.parts["mcp"].starting()
             await until(lambda: states(runtime)["hub"] == "needs login")
-            assert runtime.servers.named("hub").why == "/mcp login hub"
+            assert runtime.parts["mcp"].named("hub").why == "/mcp login hub"
             (table,) = run_line(runtime, "/mcp")
             assert isinstance(table, Table)
             assert table.note.startswith("/mcp hub to log in. ")
@@ -316,7 +316,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             await server.browse(shown.text.split("\n")[1])
             assert texts(await asyncio.to_thread(second.work)) == "Logged in to hub. /mcp logout hub to undo."
             await until(lambda: states(runtime)["hub"] == "connected")
-            output = await runtime.servers.call("hub", "notes", {}, lambda _: None)
+            output = await runtime.parts["mcp"].call("hub", "notes", {}, lambda _: None)
             assert plain_text(output.content) == "secret notes"
             assert not any(isinstance(one, Choose) for one in run_line(runtime, "/mcp hub"))
             assert server.refused == []
@@ -324,7 +324,7 @@ async def test_a_login_in_the_browser_connects_the_server_and_a_logout_ends_it(t
             await until(lambda: states(runtime)["hub"] == "needs login")
             assert texts(run_line(runtime, "/mcp logout hub")) == "Not logged in to hub."
         finally:
-            await runtime.servers.close()
+            await runtime.parts["mcp"].close()
 
 
 async def test_a_login_that_is_stopped_ends_at_once_and_keeps_nothing(tmp_path):

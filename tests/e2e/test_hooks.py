@@ -118,7 +118,7 @@ async def test_bound_thinking_survives_hooks_and_a_resumed_session_goes_on(tmp_p
             assert (await runtime.submit("go")).reason == "finished"
             check(tmp_path / "project", endpoint.requests[-1])
         async with session(tmp_path, endpoint, *sets, continue_last=True) as runtime:
-            assert runtime.hooking.pending is None
+            assert runtime.parts["hooks"].pending is None
             await runtime.submit("again")
         assert endpoint.rejected == []
         assert set(dropped(endpoint)) == {0}

@@ -45,7 +45,7 @@ async def test_a_job_runs_in_the_sandbox_which_goes_with_it(tmp_path: Path) -> N
     ):
         if runtime.sandbox.walls is None or runtime.sandbox.walls.chosen().kind != "bubblewrap":
             pytest.skip("bubblewrap does not work here")
-        runtime.jobs.first_seconds = 0.2
+        runtime.parts["jobs"].first_seconds = 0.2
         (runtime.setup.cwd / ".git" / "hooks").mkdir(parents=True)
         await runtime.submit("go")
         assert (runtime.setup.cwd / "inside").exists()

@@ -12,8 +12,6 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
-from prunecli.features.mcp.elicitation import Elicitation
-from prunecli.features.mcp.elicitation import Reply as ServerReply
 from prunecli.features.mcp.hub import Wanted
 from prunecli.features.mcp.servers import DECLINED, NONE_LEFT, TITLE
 from prunecli.front.presentation.entries import Notice as Line
@@ -25,6 +23,8 @@ from prunecli.model.notes import newest_notice, typed
 from prunecli.model.signals import Notice
 from prunecli.providers.tokenizer import SHIPPED, counter
 from prunecli.runtime import Runtime
+from prunecli.runtime.forms import Elicitation
+from prunecli.runtime.forms import Reply as ServerReply
 from tests.e2e.bound import OPUS, clear, dropped, environment, project, results, session
 from tests.e2e.terminal import HAS_TMUX, ROOT, Terminal
 from tests.endpoint import Call, Endpoint, Reply, Thinking, serve
@@ -47,9 +47,9 @@ DONE = Reply([Thinking("That is all."), "Done."])
 @asynccontextmanager
 async def with_servers(folder: Path, endpoint: Endpoint, *wanted: Wanted) -> AsyncIterator[Runtime]:
     async with session(folder, endpoint, 'permissions.allow=["mcp(fake:*)"]') as runtime:
-        runtime.servers.load = lambda: wanted
-        runtime.servers.begin()
-        await runtime.servers.settled(60)
+        runtime.parts["mcp"].load = lambda: wanted
+        runtime.parts["mcp"].starting()
+        await runtime.parts["mcp"].settled(60)
         yield runtime
 
 
@@ -88,21 +88,21 @@ async def test_servers_come_and_go_without_a_changed_byte(tmp_path: Path) -> Non
         assert started[1].touches is not None
         assert started[1].touches.to_json() == {"calls": ["fake:echo"]}
 
-        runtime.servers.load = lambda: (Wanted(sdk()), Wanted(raw("noise")))
-        runtime.servers.reload()
-        await until(lambda: all(one.state == "connected" for one in runtime.servers.servers))
+        runtime.parts["mcp"].load = lambda: (Wanted(sdk()), Wanted(raw("noise")))
+        runtime.parts["mcp"].configured()
+        await until(lambda: all(one.state == "connected" for one in runtime.parts["mcp"].servers))
         await runtime.submit("and now?")
         assert "noise: 1 tool" in str(knows(runtime))
 
-        runtime.servers.switch("fake", on=False)
-        await until(lambda: runtime.servers.named("fake").state == "disabled")  # type: ignore[union-attr]
+        runtime.parts["mcp"].switch("fake", on=False)
+        await until(lambda: runtime.parts["mcp"].named("fake").state == "disabled")  # type: ignore[union-attr]
         await runtime.submit("call it")
         assert "fake: disabled" in str(knows(runtime))
         last = plain_text(runtime.session.context.entries[results(runtime)[-1]].event.content)
         assert last == "The server fake is not available: off in this session."
 
-        runtime.servers.load = lambda: ()
-        runtime.servers.reload()
+        runtime.parts["mcp"].load = lambda: ()
+        runtime.parts["mcp"].configured()
         await runtime.submit("go on")
         assert knows(runtime) == NONE_LEFT
         same_beginning(endpoint)
@@ -137,7 +137,7 @@ async def test_a_server_that_dies_leaves_the_session_valid(tmp_path: Path) -> No
         event = runtime.session.context.entries[results(runtime)[0]].event
         assert event.is_error
         assert "exited with code 3" in plain_text(event.content)
-        await until(lambda: runtime.servers.servers[0].state == "failed")
+        await until(lambda: runtime.parts["mcp"].servers[0].state == "failed")
         await runtime.submit("and now?")
         assert f"{die.name}: failed (exited with code 3)" in str(knows(runtime))
         same_beginning(endpoint)
@@ -170,8 +170,8 @@ async def test_a_question_of_a_server_fires_the_notification_hook(tmp_path: Path
     script = [Reply([Thinking("I call."), Call("mcp_call", use)]), DONE]
     sets = 'permissions.allow=["mcp"]', f"hooks.Notification={json.dumps([hook])}"
     async with Endpoint(script) as endpoint, session(tmp_path, endpoint, *sets) as runtime:
-        runtime.servers.load = lambda: (Wanted(raw("asks")),)
-        runtime.servers.asker = answer
+        runtime.parts["mcp"].load = lambda: (Wanted(raw("asks")),)
+        runtime.fill_form = answer
         await runtime.submit("call it")
         assert json.loads(kept.read_text())["message"] == "The MCP server asks asks: Which color?"
         same_beginning(endpoint)
@@ -189,10 +189,10 @@ async def test_ten_servers_with_200_tools_add_at_most_500_tokens(tmp_path: Path)
         Endpoint([DONE]) as endpoint,
         session(tmp_path / "b", endpoint, 'tools.enabled=["read", "mcp"]') as runtime,
     ):
-        runtime.servers.load = lambda: wanted
-        runtime.servers.begin()
-        await runtime.servers.settled(120)
-        assert sum(len(one.offer.tools) for one in runtime.servers.servers) == 200
+        runtime.parts["mcp"].load = lambda: wanted
+        runtime.parts["mcp"].starting()
+        await runtime.parts["mcp"].settled(120)
+        assert sum(len(one.offer.tools) for one in runtime.parts["mcp"].servers) == 200
         await runtime.submit("hello")
         count = counter(SHIPPED).count
         assert count(endpoint.requests[0].body.decode()) - count(without.decode()) <= 500
@@ -209,10 +209,10 @@ async def test_the_question_shows_server_tool_and_arguments(tmp_path: Path) -> N
         Endpoint([call("echo", text="hel\x1blo"), DONE]) as endpoint,
         session(tmp_path, endpoint) as runtime,
     ):
-        runtime.servers.load = lambda: (Wanted(sdk()),)
+        runtime.parts["mcp"].load = lambda: (Wanted(sdk()),)
         runtime.asker = ask
-        runtime.servers.begin()
-        await runtime.servers.settled(60)
+        runtime.parts["mcp"].starting()
+        await runtime.parts["mcp"].settled(60)
         await runtime.submit("say hello")
         sheet = sheet_of(asked[0], lambda _: None, tmp_path)
         assert (sheet.title, sheet.text) == ("Call this MCP tool?", "fake:echo\ntext: hel␛lo")
@@ -222,7 +222,7 @@ async def test_the_question_shows_server_tool_and_arguments(tmp_path: Path) -> N
 
 async def test_a_named_resource_follows_the_words_and_is_not_shown_as_typed(tmp_path: Path) -> None:
     async with Endpoint([DONE, DONE]) as endpoint, with_servers(tmp_path, endpoint, Wanted(sdk())) as runtime:
-        assert "fake:fake://notes" in runtime.servers.resources()
+        assert "fake:fake://notes" in runtime.parts["mcp"].resources()
         await runtime.submit("read @fake:fake://notes, and me@fake:x")
         await runtime.submit("read @fake:fake://nothing and @other:thing")
         prompts = [one.event for one in runtime.session.records if isinstance(one.event, UserMessage)]

@@ -107,8 +107,8 @@ async def test_a_task_that_waits_for_an_earlier_one_is_shown_as_finished(tmp_pat
         )
         work = asyncio.ensure_future(runtime.submit("go"))
         await until(lambda: any(text.startswith("finished · 0 calls") for text in said))
-        await until(lambda: "finished, 1 request," in runtime.subagents.lines()[-1])
-        assert "running, 0 requests" in runtime.subagents.lines()[0]
+        await until(lambda: "finished, 1 request," in runtime.parts["subagents"].subagents.lines()[-1])
+        assert "running, 0 requests" in runtime.parts["subagents"].subagents.lines()[0]
         runtime.interrupt()
         await asyncio.wait_for(work, DEADLINE)
 
@@ -322,7 +322,7 @@ async def test_recall_reads_the_entries_of_a_task_also_in_a_copy_of_the_session(
             before = len(logs(runtime))
             runtime.open_session(parent, fork=True)
             assert logs(runtime) == [], "a copy has no tasks of its own"
-            blocks = runtime.subagents.original(1, seq)
+            blocks = runtime.parts["subagents"].subagents.original(1, seq)
             assert "line of file 0" in plain_text(blocks)
             await runtime.submit("again")
             found = [plain_text(one.content) for one in result_events(runtime)[2:]]

@@ -222,16 +222,16 @@ async def used(runtime: Runtime, path: Path) -> None:
     for number in (1, 2):
         number_of(session.records, "c2")
         with suppress(PrunecliError, ToolError):
-            runtime.subagents.original(number, 0)
+            runtime.parts["subagents"].subagents.original(number, 0)
     for text in ("/jobs", "/tree", "/status", "/cost", "/agents", "/rewind"):
         run_line(runtime, text)
-    runtime.jobs.due()
-    runtime.jobs.listed()
-    for job in runtime.jobs.shown():
+    runtime.parts["jobs"].due()
+    runtime.parts["jobs"].listed()
+    for job in runtime.parts["jobs"].visible():
         job.last_lines()
         job.newest_lines()
         with suppress(PrunecliError, ToolError):
-            await runtime.jobs.stop(job.number)
+            await runtime.parts["jobs"].stop(job.number)
     for point in points_of(runtime)[:1]:
         with suppress(PrunecliError, ToolError):
             outlook_of(runtime, [point.seq])
@@ -306,8 +306,8 @@ async def test_the_id_of_a_job_in_a_log_reads_and_signals_nobody(
     )
     runtime.open_session(path)
     with WATCH.over(outside) as seen:
-        for shown in runtime.jobs.shown():
-            await runtime.jobs.stop(shown.number)
+        for shown in runtime.parts["jobs"].visible():
+            await runtime.parts["jobs"].stop(shown.number)
         await runtime.submit("go on")
     assert not seen
     assert "secret" not in path.read_text()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from prunecli.features.mcp.connection import World
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.elicitation import Elicit, decline
+from prunecli.features.mcp.elicitation import decline
 from prunecli.features.mcp.hub import Hub, Wanted
 from prunecli.features.mcp.server_state import Server
+from prunecli.runtime.forms import Elicit
 from tests.waiting import until, wait_until
 
 HERE = Path(__file__).parent

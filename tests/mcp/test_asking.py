@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.mcp.elicitation import Elicitation, Field, Reply, page, question
+from prunecli.features.mcp.elicitation import page, question
 from prunecli.model.messages import Json, plain_text
+from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.util.errors import ToolError
 from tests.mcp.running import hub_of, nothing, raw, sdk, server_of
 

@@ -105,8 +105,8 @@ async def test_a_call_to_a_server_that_failed_gets_its_last_words(tmp_path: Path
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 async def test_a_headless_run_names_the_servers_that_failed(tmp_path: Path, form: OutputFormat) -> None:
     runtime = start(tmp_path, [says("Ok.")])
-    runtime.servers.load = lambda: [Wanted(one) for one in BROKEN]
-    runtime.servers.patience = 60
+    runtime.parts["mcp"].load = lambda: [Wanted(one) for one in BROKEN]
+    runtime.parts["mcp"].patience = 60
     out: list[str] = []
     err: list[str] = []
     await run_headless(runtime, ["hi"], form=form, out=out.append, err=err.append)
@@ -134,8 +134,8 @@ async def test_a_headless_run_waits_for_the_sdk_whose_import_takes_long(tmp_path
         raise ImportError
 
     runtime = start(tmp_path, [says("Ok.")])
-    runtime.servers.load = lambda: [Wanted(one) for one in BROKEN]
-    runtime.servers.patience, runtime.servers.load_sdk = 0.01, load
+    runtime.parts["mcp"].load = lambda: [Wanted(one) for one in BROKEN]
+    runtime.parts["mcp"].patience, runtime.parts["mcp"].load_sdk = 0.01, load
     asyncio.get_running_loop().call_later(0.2, over.set)
     err: list[str] = []
     await run_headless(runtime, ["hi"], form="text", out=nothing, err=err.append)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.elicitation import Elicitation, Reply
 from prunecli.features.mcp.hub import MISSING, Hub, Wanted
 from prunecli.model.messages import Image, plain_text
+from prunecli.runtime.forms import Elicitation, Reply
 from prunecli.util.errors import ToolError
 from tests.mcp.running import HERE, hub_of, listening, nothing, raw, sdk, server_of, world
 from tests.serving import Answer, as_json, serving

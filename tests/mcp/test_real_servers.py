@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.features.mcp.definition import Definition, Transport
-from prunecli.features.mcp.elicitation import Elicitation, Reply
 from prunecli.features.mcp.hub import Hub
 from prunecli.model.messages import Image, plain_text
+from prunecli.runtime.forms import Elicitation, Reply
 from prunecli.util.errors import ToolError
 from tests.mcp.running import free_port, hub_of, listening, nothing, server_of
 from tests.waiting import until

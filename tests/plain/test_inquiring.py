@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Option, Reply
 from prunecli.front.presentation.questions import inquiry_lines, inquiry_reply
 from prunecli.model.messages import ToolUse
+from prunecli.tools.asking import Inquiry, Option, Reply
 from tests.plain.test_talk import talked
 from tests.scripted import calls, says
 from tests.starting import start

@@ -63,8 +63,8 @@ async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_import
 ) -> None:
     runtime = start(tmp_path, [says("Hi.")])
     await runtime.submit("hello")
-    assert [runtime.extensions.absent(kind) for kind in ("skills", "agents")] == [True, True]
-    assert not {"skills", "_nested"} & vars(runtime.extensions).keys()
+    assert [runtime.parts[name].absent for name in ("skills_and_memory", "subagents")] == [True, True]
+    assert not {"skills", "_nested"} & vars(runtime.parts["skills_and_memory"]).keys()
     assert "subagents" not in vars(runtime)
     assert "skill" not in system(runtime).lower()
     assert notices(runtime) == []
@@ -73,9 +73,9 @@ async def test_without_extensions_a_request_is_what_it_was_and_nothing_is_import
 async def test_a_session_that_is_opened_later_is_not_taken_for_one_without_skills(tmp_path: Path) -> None:
     runtime = start(tmp_path, [says("Hi.")])
     await runtime.submit("hello")
-    assert runtime.extensions.absent("skills")
+    assert runtime.parts["skills_and_memory"].absent
     runtime.new_session()
-    assert not runtime.extensions.absent("skills")
+    assert not runtime.parts["skills_and_memory"].absent
 
 
 async def test_a_skill_that_comes_after_the_first_prompt_is_told_with_the_next(tmp_path: Path) -> None:

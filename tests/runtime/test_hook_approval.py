@@ -50,16 +50,16 @@ async def test_a_projects_hooks_run_after_one_question(tmp_path: Path) -> None:
     await at.runtime.submit("go")
     assert ran(tmp_path)
     again = start(tmp_path, [says("Hello.")])
-    assert again.hooking.pending is None, "the approval is remembered"
+    assert again.parts["hooks"].pending is None, "the approval is remembered"
 
 
 async def test_no_is_asked_again_only_on_request(tmp_path: Path) -> None:
     at = hooked(tmp_path, [says("Hello.")], project=MARK)
     answer(at.runtime, question(say(at.runtime, "/hooks approve")), 1)
-    assert at.runtime.hooking.pending is None
+    assert at.runtime.parts["hooks"].pending is None
     await at.runtime.submit("go")
     assert not ran(tmp_path)
-    assert start(tmp_path).hooking.pending is not None
+    assert start(tmp_path).parts["hooks"].pending is not None
 
 
 def test_an_answer_holds_only_for_what_was_shown(tmp_path: Path) -> None:
@@ -67,19 +67,19 @@ def test_an_answer_holds_only_for_what_was_shown(tmp_path: Path) -> None:
     asked = question(say(at.runtime, "/hooks approve"))
     settings = tmp_path / "work" / ".claude" / "settings.json"
     settings.write_text(json.dumps({"hooks": {"Stop": [group("rm -rf .")]}}))
-    at.runtime.hooking.forget()
+    at.runtime.parts["hooks"].configured()
     shown = question(answer(at.runtime, asked, 0))
     assert shown.about == "Stop: rm -rf ."
-    assert at.runtime.hooking.pending is not None
+    assert at.runtime.parts["hooks"].pending is not None
 
 
 async def test_changed_content_is_asked_about_again(tmp_path: Path) -> None:
     at = hooked(tmp_path, project=MARK)
     answer(at.runtime, question(say(at.runtime, "/hooks approve")), 0)
     hooked(tmp_path, project={"hooks": {"UserPromptSubmit": [group("touch ran ran2")]}})
-    assert start(tmp_path).hooking.pending is not None
+    assert start(tmp_path).parts["hooks"].pending is not None
     hooked(tmp_path, project={"other": 1, **MARK})
-    assert start(tmp_path).hooking.pending is None, "other keys of the file do not count"
+    assert start(tmp_path).parts["hooks"].pending is None, "other keys of the file do not count"
 
 
 async def test_a_changed_script_is_off_at_once(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_changed_script_is_off_at_once(tmp_path: Path) -> None:
         "The hooks in .claude/settings.json are off: check.sh, which their commands name, changed. "
         "/hooks approve to run them again"
     ]
-    at.runtime.hooking.forget()
+    at.runtime.parts["hooks"].configured()
     answer(at.runtime, question(say(at.runtime, "/hooks approve")), 0)
     await at.runtime.submit("go")
     assert ran(tmp_path)
@@ -123,7 +123,9 @@ async def test_hooks_that_the_user_wrote_for_another_program_are_asked_about(tmp
     answer(at.runtime, asked, 0)
     await at.runtime.submit("go")
     assert ran(tmp_path)
-    assert start(tmp_path, work="elsewhere").hooking.pending is None, "it holds in every trusted directory"
+    assert start(tmp_path, work="elsewhere").parts["hooks"].pending is None, (
+        "it holds in every trusted directory"
+    )
 
 
 def test_each_file_is_asked_about_in_turn(tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_each_file_is_asked_about_in_turn(tmp_path: Path) -> None:
     assert say(at.runtime, "/hooks revoke") == [
         Say("Hooks off: .prunecli/hooks.json, .claude/settings.json.")
     ]
-    assert start(tmp_path).hooking.pending is not None
+    assert start(tmp_path).parts["hooks"].pending is not None
 
 
 async def test_the_hooks_of_a_parent_folder_know_that_folder(tmp_path: Path) -> None:
@@ -158,7 +160,7 @@ def test_a_link_that_leads_out_of_the_project_is_not_read(tmp_path: Path) -> Non
     (tmp_path / "elsewhere.json").write_text(json.dumps(MARK))
     (tmp_path / "work" / ".claude").mkdir(parents=True)
     (tmp_path / "work" / ".claude" / "settings.json").symlink_to(tmp_path / "elsewhere.json")
-    assert start(tmp_path).hooking.sources == ()
+    assert start(tmp_path).parts["hooks"].sources == ()
 
 
 async def test_the_list_shows_hooks_their_state_and_their_last_run(tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ def test_a_project_config_can_never_set_hooks_and_a_malformed_one_is_an_error(tm
     (tmp_path / "work" / ".prunecli" / "config.toml").unlink()
     own = tmp_path / "home" / ".config" / "prunecli" / "config.toml"
     own.write_text(text)
-    assert start(tmp_path).hooking.sources[0].hooks[0].command == "true"
+    assert start(tmp_path).parts["hooks"].sources[0].hooks[0].command == "true"
     own.write_text(text.replace("command = ", "comand = "))
     with pytest.raises(ConfigError, match=r"hooks\.Stop: \[0\]\.hooks\[0\]\.command: expected a command"):
         start(tmp_path)

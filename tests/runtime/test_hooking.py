@@ -400,9 +400,9 @@ def test_session_end_runs_where_no_loop_does(tmp_path: Path) -> None:
 
 async def test_without_hooks_a_run_has_none(tmp_path: Path) -> None:
     at = hooked(tmp_path, [says("Hello.")])
-    assert not at.runtime.hooking.exist
+    assert not at.runtime.parts["hooks"].exist
     await at.runtime.submit("go")
-    assert at.runtime.hooking.sources == ()
+    assert at.runtime.parts["hooks"].sources == ()
 
 
 def test_a_run_without_hooks_imports_nothing_of_them(tmp_path: Path) -> None:
@@ -425,7 +425,7 @@ def test_a_run_without_hooks_imports_nothing_of_them(tmp_path: Path) -> None:
 async def test_an_idle_program_notifies(tmp_path: Path) -> None:
     kept = tmp_path / "given"
     at = hooked(tmp_path, [says("Hello.")], {"Notification": [group(f"cat > {kept}", "idle_prompt")]})
-    at.runtime.hooking.idle_seconds = 0.01
+    at.runtime.parts["hooks"].idle_seconds = 0.01
     await at.runtime.submit("go")
     while not kept.exists() or not kept.read_text():
         await asyncio.sleep(0.01)

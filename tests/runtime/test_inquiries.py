@@ -7,11 +7,11 @@ from typing import Any
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.context.view import View
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
 from prunecli.front.headless.run import run_headless
 from prunecli.model.messages import ToolUse
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
+from prunecli.tools.asking import Inquiry, Reply
 from tests.runtime.hooked import group, hooked
 from tests.scripted import calls, says
 from tests.starting import results, start

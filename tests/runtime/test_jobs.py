@@ -40,7 +40,7 @@ async def main():
     given = {{"command": {command!r}, "background": True}}
     script = [calls(ToolUse("b1", "bash", given)), says("Ok.")]
     runtime = start(Path(sys.argv[1]), script, sets=("permissions.mode=auto",))
-    runtime.jobs.first_seconds = 0.05
+    runtime.parts["jobs"].first_seconds = 0.05
     await runtime.submit("go")
     Path(sys.argv[1], "ready").touch()
     await asyncio.sleep(1000)
@@ -66,7 +66,7 @@ def notices(runtime: Runtime) -> list[tuple[str, str]]:
 
 def soon(runtime: Runtime) -> Runtime:
     """The same with jobs that go to the background at once."""
-    runtime.jobs.first_seconds = 0.05
+    runtime.parts["jobs"].first_seconds = 0.05
     return runtime
 
 
@@ -75,7 +75,7 @@ def moved_when(runtime: Runtime, printed: str) -> None:
 
     def look(event: SessionEvent) -> None:
         if isinstance(event, ToolProgress) and printed in event.text:
-            runtime.jobs.move()
+            runtime.parts["jobs"].to_background()
 
     runtime.session.subscribe(look)
 
@@ -98,13 +98,13 @@ async def test_a_command_goes_on_in_the_background_and_the_model_reads_what_is_n
         says("Stopped."),
     ]
     runtime = start(tmp_path, script, sets=AUTO)
-    runtime.jobs.first_seconds = 3600.0
+    runtime.parts["jobs"].first_seconds = 3600.0
     moved_when(runtime, "one")
     await runtime.submit("start it")
     assert results(runtime) == ["one\n[runs in the background as job 1.]"]
-    assert runtime.status().jobs == 1
+    assert runtime.status().more == ("1 job",)
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.job(1).output.last_line() == "two")
+    await until(lambda: runtime.parts["jobs"].job(1).output.last_line() == "two")
     await runtime.submit("look")
     assert results(runtime)[1].startswith("two\n[job 1: running ")
     assert results(runtime)[1].endswith(" | lines 2-2]")
@@ -118,7 +118,7 @@ async def test_a_command_goes_on_in_the_background_and_the_model_reads_what_is_n
     assert stopped.endswith(" | no new output]")
     assert processes_with(word) == []
     assert notices(runtime) == [], "the result said so"
-    assert runtime.status().jobs == 0
+    assert runtime.status().more == ()
     await runtime.close()
     assert list(runtime.setup.places.jobs.iterdir()) == []
 
@@ -195,7 +195,7 @@ async def test_jobs_end_with_the_program_and_with_everything_that_they_started(t
     runtime = soon(start(tmp_path, [begin(command), says("Ok.")], sets=AUTO))
     await runtime.submit("go")
     await until(lambda: len(processes_with(word)) >= 2)
-    stopped = await runtime.jobs.close()
+    stopped = await runtime.parts["jobs"].finish()
     assert len(stopped) == 1
     assert stopped[0].startswith("Stopped job 1: setsid sh")
     assert processes_with(word) == []
@@ -205,7 +205,7 @@ async def test_jobs_end_with_the_program_and_with_everything_that_they_started(t
 async def test_a_command_without_the_tool_jobs_has_no_background(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=(*AUTO, 'tools.enabled=["bash"]'))
     assert "background" not in runtime.tools["bash"].Input.__dataclass_fields__
-    assert runtime.tool_context().jobs is None
+    assert "jobs" not in runtime.tool_context().parts
     await runtime.close()
 
 
@@ -218,10 +218,10 @@ async def test_the_user_moves_a_running_command_to_the_background(tmp_path: Path
     moved_when(runtime, "one")
     await runtime.submit("go")
     assert results(runtime) == ["one\n[runs in the background as job 1.]"]
-    assert not runtime.jobs.move(), "no command is running now"
+    assert not runtime.parts["jobs"].to_background(), "no command is running now"
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.job(1).over)
-    assert runtime.jobs.job(1).newest_lines() == (1, ["one", "two"])
+    await until(lambda: runtime.parts["jobs"].job(1).over)
+    assert runtime.parts["jobs"].job(1).newest_lines() == (1, ["one", "two"])
     await runtime.close()
 
 
@@ -230,7 +230,7 @@ async def test_jobs_has_a_table_the_output_stop_and_detach(tmp_path: Path) -> No
     runtime = soon(start(tmp_path, script, sets=AUTO))
     assert [type(one) for one in run_line(runtime, "/jobs")] == [Say]
     await runtime.submit("go")
-    await until(lambda: runtime.jobs.job(1).output.last_line().endswith("two"))
+    await until(lambda: runtime.parts["jobs"].job(1).output.last_line().endswith("two"))
     (table,) = run_line(runtime, "/jobs")
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["1"]
@@ -245,7 +245,7 @@ async def test_jobs_has_a_table_the_output_stop_and_detach(tmp_path: Path) -> No
     assert [word for word, _ in words(runtime, "")] == ["1", "stop", "detach"]
     assert [word for word, _ in words(runtime, "stop")] == ["1"]
     assert run_line(runtime, "/jobs stop 1") == [Say("Stopping job 1 …")]
-    await until(lambda: runtime.jobs.job(1).over)
+    await until(lambda: runtime.parts["jobs"].job(1).over)
     assert run_line(runtime, "/jobs stop 1") == [Say("Job 1 has already ended.")]
     await runtime.close()
 
@@ -260,21 +260,21 @@ async def test_a_detached_job_outlives_the_program_and_is_found_again(tmp_path: 
     (said,) = run_line(runtime, "/jobs detach 1")
     assert isinstance(said, Say)
     assert said.text.startswith("Job 1 will continue when prunecli exits. To stop it then: kill ")
-    assert await runtime.jobs.close() == []
+    assert await runtime.parts["jobs"].finish() == []
     await runtime.close()
     assert processes_with(word)
     script = [jobs(job=1), says("It runs."), jobs("j2", job=1, stop=True), says("Stopped."), says("Ok.")]
     again = start(tmp_path, script, sets=AUTO)
     again.open_session(path)
-    assert [job.state.partition(" ")[0] for job in again.jobs.shown()] == ["detached"]
+    assert [job.state.partition(" ")[0] for job in again.parts["jobs"].visible()] == ["detached"]
     (again.setup.cwd / "go").touch()
-    await until(lambda: again.jobs.job(1).output.last_line() == "two")
+    await until(lambda: again.parts["jobs"].job(1).output.last_line() == "two")
     await again.submit("look")
     assert notices(again) == []
     assert results(again)[-1].startswith("one\ntwo\n[job 1: detached ")
     await again.submit("stop it")
     assert processes_with(word) == []
-    assert [job.state for job in again.jobs.shown()] == ["stopped"]
+    assert [job.state for job in again.parts["jobs"].visible()] == ["stopped"]
     await again.submit("and?")
     assert notices(again) == [], "the result said that it ended"
     await again.close()
@@ -284,7 +284,7 @@ async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_pa
     word = mark()
     script = [begin(f"kill -STOP $PPID; echo one; sleep 1000; : {word}"), says("Ok.")]
     runtime = start(tmp_path, script, sets=(*AUTO, "sandbox.mode=off"))
-    runtime.jobs.first_seconds = 3600.0
+    runtime.parts["jobs"].first_seconds = 3600.0
     moved_when(runtime, "one")
     await runtime.submit("go")
     path = runtime.session.path
@@ -293,7 +293,7 @@ async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_pa
         (said,) = run_line(runtime, "/jobs detach 1")
         assert isinstance(said, Say)
         pid = int(said.text.partition("To stop it then: kill ")[2].partition(".")[0])
-        closing = asyncio.create_task(runtime.jobs.close())
+        closing = asyncio.create_task(runtime.parts["jobs"].finish())
         assert await asyncio.wait({closing}, timeout=0.1) == (set(), {closing}), "nobody would find it yet"
     finally:
         for stopped in {parent_of(pid) for pid in processes_with(word)}:
@@ -302,7 +302,7 @@ async def test_a_job_can_be_detached_before_its_supervisor_has_taken_over(tmp_pa
     await runtime.close()
     again = start(tmp_path, [], sets=AUTO)
     again.open_session(path)
-    assert [job.state.partition(" ")[0] for job in again.jobs.shown()] == ["detached"]
+    assert [job.state.partition(" ")[0] for job in again.parts["jobs"].visible()] == ["detached"]
     os.kill(pid, signal.SIGTERM)
     await until(lambda: not processes_with(word))
     await again.close()
@@ -314,13 +314,13 @@ async def test_a_job_that_ended_well_did_so_in_a_resumed_session_too(tmp_path: P
     runtime = soon(start(tmp_path, [begin(command), says("Ok."), says("Good.")], sets=AUTO))
     await runtime.submit("go")
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.job(1).over)
+    await until(lambda: runtime.parts["jobs"].job(1).over)
     await runtime.submit("and?")
-    state = runtime.jobs.job(1).state
+    state = runtime.parts["jobs"].job(1).state
     path = await closed(runtime)
     again = start(tmp_path, [], sets=AUTO)
     again.open_session(path)
-    assert again.jobs.job(1).state == state
+    assert again.parts["jobs"].job(1).state == state
     assert state.startswith("exit code 0 after ")
     await again.close()
 
@@ -360,7 +360,7 @@ async def test_a_flood_and_binary_output_stay_bounded(tmp_path: Path) -> None:
         says("Ok."),
     ]
     runtime = start(tmp_path, script, sets=(*AUTO, "pruning.spill.enabled=false"))
-    runtime.jobs.first_seconds = 0.0
+    runtime.parts["jobs"].first_seconds = 0.0
     await runtime.submit("go")
     if not results(runtime)[0].endswith("as job 1.]"):
         return  # this machine was so slow that it ended before it could move
@@ -371,7 +371,7 @@ async def test_a_flood_and_binary_output_stay_bounded(tmp_path: Path) -> None:
     assert "end\n\n[OUTPUT TRUNCATED]\n[job 1: exit code 0 after " in flood
     assert early.startswith("lines ")
     assert early.endswith(" are kept, not '1-3'.")
-    folder = runtime.jobs.job(1).output.folder
+    folder = runtime.parts["jobs"].job(1).output.folder
     assert sum(file.stat().st_size for file in folder.iterdir()) <= CAP + 70_000
     assert folder.stat().st_mode & 0o777 == 0o700
     await runtime.close()
@@ -387,10 +387,10 @@ async def test_jobs_of_a_task_end_with_it(tmp_path: Path) -> None:
         says("Fine."),
     ]
     runtime = start(tmp_path, script, sets=AUTO)
-    runtime.on_task.append(lambda child: setattr(child.host.jobs, "first_seconds", 0.05))
+    runtime.on_task.append(lambda child: setattr(child.host.parts["jobs"], "first_seconds", 0.05))
     await runtime.submit("go")
     assert processes_with(word) == []
-    child = runtime.subagents.children[0].session
+    child = runtime.parts["subagents"].subagents.children[0].session
     told = [plain_text(one.event.content) for one in child.records if isinstance(one.event, ToolResult)]
     assert told == ["[runs in the background as job 1. It ends with this task.]"]
     await runtime.close()
@@ -411,9 +411,9 @@ async def test_jobs_stay_with_the_program_when_the_session_changes(tmp_path: Pat
     runtime.new_session()
     await runtime.submit("which?")
     assert results(runtime) == ["No jobs"], "this session has none"
-    assert [job.number for job in runtime.jobs.shown()] == [1], "the user sees all that run"
+    assert [job.number for job in runtime.parts["jobs"].visible()] == [1], "the user sees all that run"
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.all[0].over)
+    await until(lambda: runtime.parts["jobs"].all[0].over)
     runtime.open_session(first)
     await runtime.submit("back")
     assert [title for title, _ in notices(runtime)] == ["job 1 ended"]
@@ -433,10 +433,10 @@ async def test_a_rewound_start_is_told_no_more_and_numbers_are_not_used_again(tm
     await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=False)
     await runtime.submit("again")
     assert results(runtime)[-1] == "[runs in the background as job 2.]"
-    assert [job.number for job in runtime.jobs.of_session()] == [2]
-    assert [job.number for job in runtime.jobs.shown()] == [2, 1]
+    assert [job.number for job in runtime.parts["jobs"].of_session()] == [2]
+    assert [job.number for job in runtime.parts["jobs"].visible()] == [2, 1]
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.all[0].over)
+    await until(lambda: runtime.parts["jobs"].all[0].over)
     await runtime.submit("and?")
     assert notices(runtime) == []
     await runtime.close()
@@ -489,7 +489,7 @@ async def test_what_a_job_printed_is_held_back_and_recalled_like_the_output_of_a
     runtime = soon(start(tmp_path, script, sets=AUTO))
     await runtime.submit("go")
     (runtime.setup.cwd / "go").touch()
-    await until(lambda: runtime.jobs.job(1).output.last_line() == "100000")
+    await until(lambda: runtime.parts["jobs"].job(1).output.last_line() == "100000")
     await runtime.submit("look")
     events = [one.event for one in runtime.session.records if isinstance(one.event, ToolResult)]
     assert events[1].spilled is not None

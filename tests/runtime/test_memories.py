@@ -21,7 +21,7 @@ from tests.starting import start
 
 
 def memories(runtime: Runtime) -> Memories:
-    return runtime.extensions.memories
+    return runtime.parts["skills_and_memory"].memories
 
 
 def repository(runtime: Runtime) -> Path:

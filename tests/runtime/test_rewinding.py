@@ -273,7 +273,7 @@ def with_git(tmp_path: Path, script: list[Scripted], program: str, **more: Any) 
     runtime = begun(tmp_path, script)
     environ = {**runtime.setup.child_env, "PATH": f"{programs}:{runtime.setup.child_env['PATH']}"}
     setup = replace(runtime.setup, child_env=environ)
-    runtime.files = FileSaver(setup, lambda: runtime.config, lambda: runtime.session, **more)
+    runtime.parts["rewind"].saver = FileSaver(setup, lambda: runtime.config, lambda: runtime.session, **more)
     said: list[str] = []
     runtime.session.subscribe(lambda told: said.append(told.text) if isinstance(told, Notice) else None)
     return runtime, said
@@ -290,10 +290,10 @@ async def test_a_directory_that_takes_long_holds_nobody_up_and_is_saved_behind_t
     assert (runtime.setup.cwd / "made" / "file").exists(), "both changed files while nothing was saved"
     assert saves(runtime) == []
     assert said == ["Still saving this directory's files. /rewind can restore files once it is done."]
-    assert runtime.files.off == "files are still being saved"
+    assert runtime.parts["rewind"].saver.off == "files are still being saved"
     gate.touch()
-    await until(lambda: not runtime.files.off)
-    runtime.files = FileSaver(runtime.setup, lambda: runtime.config, lambda: runtime.session)
+    await until(lambda: not runtime.parts["rewind"].saver.off)
+    runtime.parts["rewind"].saver = FileSaver(runtime.setup, lambda: runtime.config, lambda: runtime.session)
     await runtime.submit("third")
     await runtime.submit("fourth")
     assert saves(runtime) == [("before", "tools"), ("after", "tools")]
@@ -307,7 +307,7 @@ async def test_a_failure_is_said_once_and_not_tried_again_in_the_session(tmp_pat
     await runtime.submit("second")
     assert (tmp_path / "tries").read_text() == tries
     assert said == ["File rewind is off for this session: git ls-files: broken"]
-    assert runtime.files.off == "git ls-files: broken"
+    assert runtime.parts["rewind"].saver.off == "git ls-files: broken"
 
 
 async def test_a_directory_that_takes_too_long_says_that_the_next_session_goes_on_with_it(
@@ -323,7 +323,7 @@ async def test_a_directory_that_takes_too_long_says_that_the_next_session_goes_o
 async def test_closing_ends_what_is_being_saved(tmp_path: Path) -> None:
     runtime, _ = with_git(tmp_path, STORY, "exec sleep 600", patience=0.0, first_seconds=600.0)
     await runtime.submit("first")
-    assert runtime.files.off
+    assert runtime.parts["rewind"].saver.off
     async with asyncio.timeout(DEADLINE):
         await runtime.close()
 
@@ -409,8 +409,8 @@ async def test_lost_snapshots_leave_everything_as_it_is_and_new_ones_are_made(tm
         await rewind(runtime, points_of(runtime)[1].seq, conversation=True, files=True)
     assert files(runtime.setup.cwd) == seen[2]
     assert runtime.session.context.messages() == shown
-    saved = runtime.files.snapshots.save()
-    assert runtime.files.snapshots.changes([(saved.tree, EMPTY)])[0]
+    saved = runtime.parts["rewind"].saver.snapshots.save()
+    assert runtime.parts["rewind"].saver.snapshots.changes([(saved.tree, EMPTY)])[0]
 
 
 async def test_what_was_read_before_a_rewind_is_read_again_before_it_is_written(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def test_a_subagent_gets_its_prompt_and_its_tools_and_cannot_start_tasks(t
     inner = json.loads(provider.requests[1].body())
     assert inner["system"][0]["text"].startswith("You review.\n\nYou work on one task for another agent")
     assert [tool["name"] for tool in inner["tools"]] == ["read", "prun", "prun_with_memo", "recall"]
-    child = runtime.subagents.children[0].session
+    child = runtime.parts["subagents"].subagents.children[0].session
     refused = next(one.event for one in child.records if isinstance(one.event, ToolResult))
     assert "There is no tool 'task'" in plain_text(refused.content)
     await runtime.close()
@@ -142,7 +142,7 @@ async def test_plan_mode_and_deny_rules_hold_for_tasks(tmp_path: Path) -> None:
     runtime = start(tmp_path, [calls(task()), calls(bash("b")), says("Denied."), says("I see.")])
     runtime.gatekeeper.mode = "plan"
     await runtime.submit("go")
-    child = runtime.subagents.children[0].session
+    child = runtime.parts["subagents"].subagents.children[0].session
     (denied,) = (one.event for one in child.records if isinstance(one.event, ToolResult))
     assert denied.details["denied"]
     prompt = next(one.event for one in child.records if isinstance(one.event, UserMessage))
@@ -182,7 +182,7 @@ async def test_a_call_that_starts_no_task_uses_up_no_number(tmp_path: Path) -> N
         [calls(malformed, blank, task("c")), says("Found."), calls(task("d")), says("Too."), says("Ok.")],
     )
     await runtime.submit("go")
-    assert [child.name for child in runtime.subagents.children] == ["task 1", "task 2"]
+    assert [child.name for child in runtime.parts["subagents"].subagents.children] == ["task 1", "task 2"]
     records = runtime.session.records
     assert [number_of(records, call)[0] for call in "abcd"] == [0, 0, 1, 2]
     (said,) = run_line(runtime, "/agents open 0")
@@ -259,14 +259,14 @@ def test_a_billed_request_of_a_task_is_kept_by_the_log() -> None:
 async def test_a_copy_keeps_the_handles_of_its_tasks_and_an_export_names_them(tmp_path: Path) -> None:
     runtime = start(tmp_path, [calls(task()), says("Found it."), says("Ok.")])
     await runtime.submit("go")
-    child = runtime.subagents.children[0].session.id
+    child = runtime.parts["subagents"].subagents.children[0].session.id
     for form in ("html", "markdown"):
         run_line(runtime, f"/export {form} out.{form}")
         assert child in (runtime.setup.cwd / f"out.{form}").read_text()
     runtime.open_session(runtime.session.path, fork=True)
-    listed = plain_text(runtime.subagents.original(1, 0))
+    listed = plain_text(runtime.parts["subagents"].subagents.original(1, 0))
     seq = next(int(line.split()[0]) for line in listed.split("\n") if line.endswith(" answer: Found it."))
-    assert plain_text(runtime.subagents.original(1, seq)) == "Found it."
+    assert plain_text(runtime.parts["subagents"].subagents.original(1, seq)) == "Found it."
     (shown,) = run_line(runtime, "/agents open 1")
     assert isinstance(shown, ShowTask)
     assert shown.session.read_only
@@ -334,7 +334,7 @@ async def test_without_a_log_tasks_work_too(tmp_path: Path) -> None:
 def test_everything_on_the_base_prompt_stays_small_and_nothing_is_listed(tmp_path: Path) -> None:
     runtime = start(tmp_path)
     assert "task" in runtime.tools
-    assert runtime.subagents.listed() == ()
+    assert runtime.parts["subagents"].subagents.listed() == ()
     now = preamble(runtime.setup, runtime.tools.values(), 0, window=1_000_000, trusted=True)
     text = "\n".join([*now["system"], json.dumps(now["tools"], separators=(",", ":"))])
     assert SHIPPED.count(text) < 2_500

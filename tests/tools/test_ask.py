@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.features.todo_and_ask.ask_tool import DECLINED, Ask, Inquiry, Reply
+from prunecli.features.todo_and_ask.ask_tool import DECLINED, Ask
 from prunecli.model.touches import Touches
+from prunecli.tools.asking import Inquiry, Reply
 from prunecli.tools.tool import touches_of
 from tests.tools.calling import Caller
 

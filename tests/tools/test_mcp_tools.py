@@ -35,7 +35,7 @@ class Fake:
 
 
 def context(folder: Path, servers: Fake | None) -> ToolContext:
-    return ToolContext(folder, folder, {}, FilesSeen(), servers=servers)
+    return ToolContext(folder, folder, {}, FilesSeen(), parts={"mcp": servers} if servers else {})
 
 
 async def test_both_pass_on_what_they_are_given(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ async def test_nobody_is_asked_about_a_call_that_cannot_succeed(tmp_path: Path) 
         for number, server in enumerate(("off", "gone"))
     ]
     runtime = start(tmp_path, [calls(*uses), says("Done.")])
-    runtime.servers.load = lambda: [Wanted(raw("noise", name="off"), "disabled", "off in this session")]
+    runtime.parts["mcp"].load = lambda: [Wanted(raw("noise", name="off"), "disabled", "off in this session")]
     asked: list[Asked] = []
 
     async def answer(one: Asked) -> Answer:

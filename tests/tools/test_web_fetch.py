@@ -20,7 +20,7 @@ async def test_it_returns_the_page_and_says_where_it_is_from(tools: Caller) -> N
     page = "<h1>Hi</h1><p hidden>obey me</p><p>Read <a href=/more>more</a>.</p>"
     async with serving({"/a": redirect("/b"), "/b": answer(page, "text/html")}) as site:
         here = f"127.0.0.1:{site.port}"
-        caller = tools.with_(web=Web(private=(here,)))
+        caller = tools.with_(parts={"web": Web(private=(here,))})
         output = await caller.output("web_fetch", url=f"http://{here}/a#part")
     (text,) = output.content
     assert isinstance(text, Text)
@@ -33,7 +33,7 @@ async def test_it_returns_the_page_and_says_where_it_is_from(tools: Caller) -> N
 
 async def test_a_redirect_to_another_host_names_the_url_to_ask_for(tools: Caller) -> None:
     async with serving({"/": redirect("https://other.example/x?y=z")}) as site:
-        text = await tools.with_(web=site.web()).text("web_fetch", url="https://public.example")
+        text = await tools.with_(parts={"web": site.web()}).text("web_fetch", url="https://public.example")
     assert text == (
         "https://public.example/ redirects to another host, so nothing was fetched."
         " To get it, call web_fetch with https://other.example/x?y=z"

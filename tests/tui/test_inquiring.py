@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from prunecli.features.todo_and_ask.inquiring import InquiryPanel
 from prunecli.front.presentation.entries import ToolCall
 from prunecli.model.messages import ToolUse
+from prunecli.tui.inquiring import InquiryPanel
 from prunecli.tui.widgets.question import WRITE
 from tests.scripted import calls, says
 from tests.tui.showing_app import Shown, shown

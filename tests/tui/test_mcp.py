@@ -5,9 +5,9 @@ from time import monotonic
 
 import pytest
 
-from prunecli.features.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.features.mcp.hub import Wanted
 from prunecli.model.messages import ToolUse, plain_text
+from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import WRITE
@@ -33,8 +33,8 @@ async def test_a_form_is_asked_field_by_field_and_a_wrong_value_again(tmp_path: 
         replies: list[Reply] = []
 
         async def ask() -> None:
-            assert s.runtime.servers.asker is not None
-            replies.append(await s.runtime.servers.asker(ASKED))
+            assert s.runtime.fill_form is not None
+            replies.append(await s.runtime.fill_form(ASKED))
 
         s.conversation.run(ask(), "asked")
         await ready(s, "The MCP server shop asks: Color", "What shall it be?", "1 Red", "2 Green")
@@ -59,8 +59,8 @@ async def test_escape_declines_and_a_page_is_only_shown(tmp_path: Path) -> None:
         replies: list[Reply] = []
 
         async def ask(asked: Elicitation) -> None:
-            assert s.runtime.servers.asker is not None
-            replies.append(await s.runtime.servers.asker(asked))
+            assert s.runtime.fill_form is not None
+            replies.append(await s.runtime.fill_form(asked))
 
         s.conversation.run(ask(ASKED), "asked")
         await ready(s, "No, decline")
@@ -79,7 +79,7 @@ async def test_escape_declines_and_a_page_is_only_shown(tmp_path: Path) -> None:
 async def test_a_servers_question_during_a_call_is_answered_on_the_screen(tmp_path: Path) -> None:
     use = ToolUse("t1", "mcp_call", {"server": "asks", "tool": "echo", "arguments": {}})
     runtime = start(tmp_path, [calls(use), says("all right")], sets=('permissions.allow=["mcp"]',))
-    runtime.servers.load = lambda: (Wanted(raw("asks")),)
+    runtime.parts["mcp"].load = lambda: (Wanted(raw("asks")),)
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await ready(s, "The MCP server asks asks: color")
@@ -93,9 +93,9 @@ async def test_a_servers_question_during_a_call_is_answered_on_the_screen(tmp_pa
 
 async def test_resources_and_prompts_complete(tmp_path: Path) -> None:
     runtime = start(tmp_path)
-    runtime.servers.load = lambda: (Wanted(sdk()),)
+    runtime.parts["mcp"].load = lambda: (Wanted(sdk()),)
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.until(lambda: runtime.servers.resources())
+        await s.until(lambda: runtime.parts["mcp"].resources())
         await s.type("read @fake:no")
         await s.until_shown("fake:fake://notes")
         await s.pilot.press("tab")
@@ -107,27 +107,27 @@ async def test_resources_and_prompts_complete(tmp_path: Path) -> None:
 
 async def test_the_table_of_servers_shows_their_changes_while_it_is_open(tmp_path: Path) -> None:
     runtime = start(tmp_path)
-    runtime.servers.load = lambda: (Wanted(raw("plain"), "disabled", "off"),)
+    runtime.parts["mcp"].load = lambda: (Wanted(raw("plain"), "disabled", "off"),)
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.until(lambda: runtime.servers.servers)
+        await s.until(lambda: runtime.parts["mcp"].servers)
         s.conversation.command("/mcp")
         await s.until_shown("MCP servers", "disabled")
-        runtime.servers.load = lambda: (Wanted(raw("plain")), Wanted(raw("plain", name="other")))
-        runtime.servers.reload()
+        runtime.parts["mcp"].load = lambda: (Wanted(raw("plain")), Wanted(raw("plain", name="other")))
+        runtime.parts["mcp"].configured()
         await s.until_shown("connected", "other")
         assert "disabled" not in s.screen_text()
         await s.pilot.press("escape")
         await s.until(lambda: not isinstance(s.app.screen, TableScreen))
-        runtime.servers.load = lambda: ()
-        runtime.servers.reload()
-        await s.until(lambda: not runtime.servers.servers)
+        runtime.parts["mcp"].load = lambda: ()
+        runtime.parts["mcp"].configured()
+        await s.until(lambda: not runtime.parts["mcp"].servers)
 
 
 @pytest.mark.parametrize("faults", [("hang", "only_noise", "flood_first")])
 async def test_keys_echo_while_three_servers_start_badly(tmp_path: Path, faults: tuple[str, ...]) -> None:
     runtime = start(tmp_path)
-    runtime.servers.load = lambda: [Wanted(raw(fault, timeout=20)) for fault in faults]
+    runtime.parts["mcp"].load = lambda: [Wanted(raw(fault, timeout=20)) for fault in faults]
     async with shown(tmp_path, runtime=runtime) as s:
-        await s.until(lambda: len(runtime.servers.servers) == 3)
+        await s.until(lambda: len(runtime.parts["mcp"].servers) == 3)
         await s.type("hello")
         assert s.frame.prompt.text == "hello"

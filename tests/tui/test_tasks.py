@@ -31,7 +31,7 @@ async def test_the_line_of_a_task_says_what_it_does_and_unfolds_and_enter_opens_
     async with shown(tmp_path, script) as s:
         (s.runtime.setup.cwd / "a.txt").write_text("alpha\n")
         await s.type("go", "enter")
-        await s.until(lambda: s.runtime.subagents.children and "1 call" in line(s).outcome)
+        await s.until(lambda: s.runtime.parts["subagents"].subagents.children and "1 call" in line(s).outcome)
         await s.until_shown("explore · look around", "1 call")
         assert line(s).state is ToolState.RUNNING
         await s.pilot.press("ctrl+t", "up")
@@ -59,7 +59,7 @@ async def test_enter_opens_the_newest_task_before_a_line_is_marked_and_the_hint_
     gate = asyncio.Event()
     async with shown(tmp_path, [calls(TASK), held(gate), says("Thanks.")]) as s:
         await s.type("go", "enter")
-        await s.until(lambda: s.runtime.subagents.children)
+        await s.until(lambda: s.runtime.parts["subagents"].subagents.children)
         await s.until_shown("explore · look around")
         await s.pilot.press("ctrl+t")
         await s.until_shown("Running task", "Up/Down to move · Enter to fold or open")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.servers import configured
+from prunecli.features.mcp.servers import RemoteServers, configured
 from prunecli.runtime import Runtime
 from prunecli.util.errors import ConfigError
 from prunecli.util.sanitize import one_line
@@ -47,7 +47,7 @@ def use_servers(runtime: Runtime, given: Iterable[ClientServer]) -> list[str]:
         own = [one for one in configured(runtime) if one.definition.name not in names]
         return [*own, *map(Wanted, ours)]
 
-    runtime.servers.load = load
+    runtime.parts.of(RemoteServers).load = load
     if not runtime.gatekeeper.trusted and ours:
         problems.append("The editor's MCP servers start once this folder is trusted.")
     return problems

@@ -83,7 +83,7 @@ class EditorSession:
         self._titled = ""
         runtime.asker = self.questions.permit
         runtime.inquiries.asker = self.questions.inquire
-        runtime.servers.asker = Eliciting(self.id, client, self.feed, self.questions, able).ask
+        runtime.fill_form = Eliciting(self.id, client, self.feed, self.questions, able).ask
         self._leave = runtime.session.subscribe(self._read)
 
     async def _send(self, update: Update) -> None:

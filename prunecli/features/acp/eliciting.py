@@ -21,8 +21,8 @@ from pydantic import AnyUrl, ValidationError
 from prunecli.features.acp.feed import Feed
 from prunecli.features.acp.questions import Questions
 from prunecli.features.acp.texts import escaped, noticed
-from prunecli.features.mcp.elicitation import Elicitation, Field, Reply
 from prunecli.model.messages import Json
+from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.util.sanitize import one_line
 
 DECLINE = "Decline"

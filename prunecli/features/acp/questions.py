@@ -16,9 +16,9 @@ from prunecli.features.acp.calls import Content, text_content
 from prunecli.features.acp.feed import Feed
 from prunecli.features.acp.texts import escaped, fenced, shown
 from prunecli.features.acp.updates import Updates
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
 from prunecli.front.presentation.questions import Sheet, edited, sheet_at
 from prunecli.runtime import Runtime, outside
+from prunecli.tools.asking import Inquiry, Reply
 from prunecli.util.errors import ToolError
 from prunecli.util.sanitize import one_line
 

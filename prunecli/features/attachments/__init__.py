@@ -7,4 +7,4 @@ if TYPE_CHECKING:
 
 
 def install(app: "App") -> None:
-    """Install nothing yet."""
+    app.part("attachments", "prunecli.features.attachments.part:Attachments")

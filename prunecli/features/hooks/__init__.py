@@ -8,3 +8,4 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.command("hooks", "prunecli.features.hooks.command")
+    app.part("hooks", "prunecli.features.hooks.hooking:Hooking")

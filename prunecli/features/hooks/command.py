@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, Table
+from prunecli.features.hooks.hooking import Hooking
 from prunecli.runtime import Runtime
+from prunecli.runtime.host import Host
 from prunecli.util.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if word == "approve":
         return _answered(runtime, rest) if rest else approval(runtime)
     if word == "revoke" and not rest:
-        gone = runtime.hooking.revoke()
+        gone = _hooks(runtime).revoke()
         return [Say(f"Hooks off: {', '.join(gone)}." if gone else "No hooks were approved here.")]
     if word:
         raise UsageError(
@@ -32,19 +34,23 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         )
     if not runtime.gatekeeper.trusted:
         return [Say("Hooks run only in a trusted directory. /trust to trust this one.")]
-    sources = runtime.hooking.sources
-    problems: list[Effect] = [Say(line, "warning") for line in runtime.hooking.notices(headless=False)]
+    sources = _hooks(runtime).sources
+    problems: list[Effect] = [Say(line, "warning") for line in _hooks(runtime).notices(headless=False)]
     rows = tuple(row for source in sources for row in _rows(runtime, source))
     if not rows:
         return problems or [Say(NONE)]
-    note = "/hooks approve to let the others run" if runtime.hooking.pending else ""
+    note = "/hooks approve to let the others run" if _hooks(runtime).pending else ""
     headings = ("event", "matcher", "state", "ms", "last run", "from", "command")
     return [*problems, Table("Hooks", headings, rows, (3,), note)]
 
 
-def approval(runtime: Runtime) -> Sequence[Effect]:
+def _hooks(runtime: Host) -> Hooking:
+    return runtime.parts.of(Hooking)
+
+
+def approval(runtime: Host) -> Sequence[Effect]:
     """Return the question about the first hooks that wait for approval; nothing if there are none."""
-    source = runtime.hooking.pending
+    source = _hooks(runtime).pending
     if source is None:
         return []
     answer = (
@@ -57,23 +63,16 @@ def approval(runtime: Runtime) -> Sequence[Effect]:
     return [Choose(f"Run the hooks in {source.label}?", "hooks", answer, grave=True, about=about)]
 
 
-def reread(runtime: Runtime) -> Sequence[Effect]:
-    """Return the notices and the question to show after the settings were read again."""
-    if not runtime.hooking.exist:
-        return []
-    return [*(Say(one, "warning") for one in runtime.hooking.notices(headless=False)), *approval(runtime)]
-
-
 def _answered(runtime: Runtime, rest: str) -> Sequence[Effect]:
     """Carry out an answer, which applies only to the definition that the question showed."""
     word, _, digest = rest.partition(" ")
-    source = runtime.hooking.pending
+    source = _hooks(runtime).pending
     if word not in ("yes", "no") or source is None or digest != _digest(source):
         return approval(runtime) or [Say("No hooks are waiting for approval.")]
     if word == "no":
-        runtime.hooking.refuse(source)
+        _hooks(runtime).refuse(source)
         return [Say(f"The hooks in {source.label} stay off."), *approval(runtime)]
-    runtime.hooking.approve(source)
+    _hooks(runtime).approve(source)
     return [Say(f"The hooks in {source.label} run from now on. /hooks lists them."), *approval(runtime)]
 
 
@@ -82,10 +81,10 @@ def _digest(source: "Source") -> str:
 
 
 def _rows(runtime: Runtime, source: "Source") -> Sequence[tuple[str, ...]]:
-    state = "on" if runtime.hooking.runs(source) else "not approved"
+    state = "on" if _hooks(runtime).runs(source) else "not approved"
     found = []
     for hook in source.hooks:
-        last = runtime.hooking.last.get((hook.event, hook.command))
+        last = _hooks(runtime).last.get((hook.event, hook.command))
         code = ""
         if last and last.exit_code is None:
             code = "failed" if hook.url else "stopped"

@@ -11,12 +11,12 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.model.messages import ToolUse
 from prunecli.model.notes import notice
 from prunecli.model.signals import HooksRunning, Notice
 from prunecli.runtime.background import Background
 from prunecli.runtime.host import Host
-from prunecli.runtime.toolbox import web_of
+from prunecli.runtime.parts import Part
 from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, leads_outside
 from prunecli.util.errors import PromptBlocked
@@ -24,7 +24,7 @@ from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line, shortened, visible
 
 if TYPE_CHECKING:
-    from prunecli.agent.loop import Run
+    from prunecli.features.hooks.moments import Moments
     from prunecli.features.hooks.replies import Ran, Reply
     from prunecli.features.hooks.settings import Hook
     from prunecli.features.hooks.sources import Source
@@ -49,26 +49,25 @@ class LastRun:
     line: str = ""
 
 
-class Hooking:
+class Hooking(Part):
     """The hooks of one runtime.
 
-    For a task of type `agent`, `head` are the hooks of the session that started it; their sources and approvals also
-    apply here.
+    In a task of type `agent`, sources and approvals are those of the session that started it.
     """
 
-    def __init__(self, runtime: Host, head: "Hooking | None" = None, agent: str = "") -> None:
-        self.runtime = runtime
-        self.agent = agent
+    def __init__(self, host: Host, parent: "Hooking | None" = None) -> None:
+        super().__init__(host, parent)
+        self.runtime = host
+        self.agent = host.agent
         self.last: dict[tuple[str, str], LastRun] = {}
         self.stop: str | None = None
         self.idle_seconds = IDLE_SECONDS
-        self._head = head
+        self._head = parent
         self._sources: tuple[Source, ...] | None = None
         self._approved: set[str] = set()
         self._refused: set[str] = set()
         self._begun, self._ended, self._log = "", "", ""
         self._ends = Background(self.say)
-        runtime.on_session.append(self._switched)
         self._idle: asyncio.TimerHandle | None = None
         self._tasks = Background(self.say)
 
@@ -91,7 +90,7 @@ class Hooking:
             self._approved = {one.label for one in self._sources if self._has_approval(one)}
         return self._sources
 
-    def forget(self) -> None:
+    def configured(self) -> None:
         """Forget the settings, so that the next use reads them again."""
         self._sources = None
         self._refused.clear()
@@ -164,6 +163,15 @@ class Hooking:
         waiting = [one.label for one in self.sources if headless and one.hooks and not self.runs(one)]
         return [*found, *(UNAPPROVED.format(one_line(label)) for label in waiting)]
 
+    def reread(self) -> Sequence[Any]:
+        """Tell of unusable settings, and ask about hooks that need approval."""
+        if not self.exist:
+            return ()
+        from prunecli.commands.command import Say
+        from prunecli.features.hooks.command import approval
+
+        return [*(Say(one, "warning") for one in self.notices(headless=False)), *approval(self.runtime)]
+
     # Running -------------------------------------------------------------------------------------------------
 
     def has(self, event: str) -> bool:
@@ -215,6 +223,7 @@ class Hooking:
         env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
         if hook.url:
             from prunecli.features.hooks.requests import post_hook
+            from prunecli.runtime.web_access import web_of
 
             web = web_of(self.runtime.config, self.runtime.setup.environ)
             ran = await post_hook(hook, given, env=env, web=web)
@@ -251,13 +260,20 @@ class Hooking:
 
     # Moments of the runtime ----------------------------------------------------------------------------------
 
-    def on(self, run: "Run") -> "Run":
-        """Return the run with the hooks attached; without hooks, return it unchanged."""
-        if self.sources:
-            from prunecli.features.hooks.moments import Moments
+    def hooks(self) -> "Moments | None":
+        """Return what acts on a run; None without hooks."""
+        if not self.sources:
+            return None
+        from prunecli.features.hooks.moments import Moments
 
-            run.hooks = run.executor.hooks = Moments(self)
-        return run
+        return Moments(self)
+
+    def opened(self, *, headless: bool) -> None:
+        """Tell of unusable settings, and ask about hooks that need approval."""
+        if self.runtime.gatekeeper.trusted and self.exist:
+            self.runtime.notices += self.notices(headless=headless)
+            if self.pending:
+                self.runtime.opening.append("/hooks approve")
 
     async def begins(self) -> None:
         """Run SessionStart, at the first prompt of a session in this program."""
@@ -282,18 +298,13 @@ class Hooking:
             raise PromptBlocked(f"blocked by a hook: {why}", "change the prompt, or see /hooks")
         self.tell_model(replies)
 
-    async def ask(self, asked: Asked) -> Answer:
-        """Ask for a permission, and run the Notification hooks at the same time."""
-        if self.has("Notification"):
-            from prunecli.features.hooks.names import tool_name
-
-            said = f"prunecli needs your permission to use {tool_name(asked.call.name, asked.call.input)}"
-            self.waits("permission_prompt", said, "Permission needed")
-        return await self.runtime.asker(asked)
-
-    def waits(self, kind: str, message: str, title: str) -> None:
+    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
         """Run the Notification hooks in the background because the program waits for the user."""
         if self.has("Notification"):
+            if call is not None:
+                from prunecli.features.hooks.names import tool_name
+
+                message = f"prunecli needs your permission to use {tool_name(call.name, call.input)}"
             self._notify(kind, one_line(message), title)
 
     def _notify(self, kind: str, message: str, title: str) -> None:
@@ -316,7 +327,7 @@ class Hooking:
             wait = asyncio.get_running_loop().call_later
             self._idle = wait(self.idle_seconds, self._notify, "idle_prompt", message, "Waiting for you")
 
-    def _switched(self, session: "Session") -> None:
+    def switched(self, session: "Session") -> None:
         """Run SessionEnd of the previous session in the background, if the session was used."""
         if self._begun in ("", self._ended, session.id) or not self.has("SessionEnd"):
             return
@@ -328,7 +339,7 @@ class Hooking:
         except RuntimeError:  # a command of the plain interface runs in no loop
             asyncio.run(work)
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         """Run SessionEnd if the session was used, and end all remaining work."""
         self.busy()
         await self._ends.finish()

@@ -9,3 +9,4 @@ if TYPE_CHECKING:
 def install(app: "App") -> None:
     app.tool("prunecli.features.jobs.tool:Jobs", "jobs")
     app.command("jobs", "prunecli.features.jobs.command")
+    app.part("jobs", "prunecli.features.jobs.jobs:Jobs")

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import Effect, Live, Say, Table
+from prunecli.features.jobs.jobs import Jobs
 from prunecli.runtime import Runtime
 from prunecli.util.errors import ToolError, UsageError
 
@@ -20,13 +21,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show commands in the background; /jobs NUMBER, stop NUMBER or detach NUMBER."""
     verb, _, rest = arguments.rpartition(" ")
     if not arguments:
-        return [_all(runtime) if runtime.jobs.shown() else Say(_NONE)]
+        return [_all(runtime) if runtime.parts.of(Jobs).visible() else Say(_NONE)]
     if not rest.isdecimal() or verb.strip() not in ("", *VERBS):
         raise UsageError(
             f"/jobs {arguments}: expected NUMBER, stop NUMBER or detach NUMBER", "/jobs lists them"
         )
     try:
-        job = runtime.jobs.job(int(rest[:9]))
+        job = runtime.parts.of(Jobs).job(int(rest[:9]))
         match verb.strip():
             case "stop" if job.over:
                 return [Say(f"Job {job.number} has already ended.")]
@@ -48,19 +49,19 @@ def _output(runtime: Runtime, job: "Job") -> Table:
     first, lines = job.newest_lines()
     rows = tuple((str(number), line) for number, line in enumerate(lines, first))
     title, note = f"Job {job.number}: {job.state}", f"{job.command}\n{_WAYS}"
-    live = Live(partial(_output, runtime, job), runtime.jobs.watch)
+    live = Live(partial(_output, runtime, job), runtime.parts.of(Jobs).watch)
     return Table(title, ("line", "output"), rows, (0,), note, from_end=True, live=live)
 
 
 def _all(runtime: Runtime) -> Table:
     rows = tuple(
         (f"{job.number}{f' ({job.who})' if job.who else ''}", job.state, job.command, job.output.last_line())
-        for job in runtime.jobs.shown()
+        for job in runtime.parts.of(Jobs).visible()
     )
-    live = Live(partial(_all, runtime), runtime.jobs.watch)
+    live = Live(partial(_all, runtime), runtime.parts.of(Jobs).watch)
     return Table("Jobs", ("job", "state", "command", "last line"), rows, (), _WAYS, live=live)
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.jobs.shown()]
+    jobs = [(str(job.number), f"{job.state}  {job.command}") for job in runtime.parts.of(Jobs).visible()]
     return jobs if before else [*jobs, ("stop", "end one"), ("detach", "keep one when prunecli exits")]

@@ -20,10 +20,13 @@ from prunecli.model.events import Record, Rewound, ToolResult, UserMessage
 from prunecli.model.fields import MOST as MOST_SEQ
 from prunecli.model.messages import Json
 from prunecli.model.notes import notice, notice_parts
+from prunecli.model.requests import JOBS
 from prunecli.model.signals import Notice
 from prunecli.runtime.background import Background
+from prunecli.runtime.parts import Part
 from prunecli.session.session import Session
 from prunecli.util.errors import ToolError
+from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_private
 from prunecli.util.sanitize import one_line, shortened
@@ -121,14 +124,15 @@ def title_of(number: int) -> str:
     return _TITLE.format(number)
 
 
-class Jobs:
-    """The jobs of one runtime. They share their numbering with `within`, the jobs of the parent runtime."""
+class Jobs(Part):
+    """The jobs of one runtime. They share their numbering with those of the runtime that started it."""
 
-    def __init__(self, host: "Host", within: "Jobs | None" = None) -> None:
+    def __init__(self, host: "Host", parent: "Jobs | None" = None) -> None:
+        super().__init__(host, parent)
         self._host = host
         self.first_seconds = FIRST_SECONDS
-        self.all: list[Job] = within.all if within else []
-        self._moving: list[_Moving] = within._moving if within else []
+        self.all: list[Job] = parent.all if parent else []
+        self._moving: list[_Moving] = parent._moving if parent else []
         self._tasks = Background(lambda line: host.session.tell(Notice(line, "warning")))
         self._records: JobRecords | None = None
         host.mailbox.news.append(self.due)
@@ -147,7 +151,8 @@ class Jobs:
     # To the background ---------------------------------------------------------------------------------------
 
     def movable(self, *, soon: bool) -> "_Moving":
-        """See `tools.processes.moving.JobControl`."""
+        """Return the object that can move a new command to the background: `soon`, or when the user asks. Raises
+        ToolError."""
         from prunecli.tools.processes.background import KeptOutput
 
         if soon and self.count >= MOST:
@@ -163,7 +168,7 @@ class Jobs:
         self._moving.append(moving)
         return moving
 
-    def move(self) -> bool:
+    def to_background(self) -> bool:
         """Move the running command to the background; return False if there is none."""
         for moving in reversed(self._moving):
             if self.count < MOST and not moving.asked.done():
@@ -229,7 +234,7 @@ class Jobs:
     def of_session(self) -> "list[Job]":
         return [job for number in sorted(self.records.began) if (job := self._known(number))]
 
-    def shown(self) -> "list[Job]":
+    def visible(self) -> "list[Job]":
         """Return the jobs shown to the user: those of the session, and others that are running."""
         own = self.of_session()
         others = [job for job in self.all if job not in own and not job.over]
@@ -255,14 +260,14 @@ class Jobs:
 
     def job(self, number: int) -> "Job":
         """Return a job shown to the user. Raises ToolError."""
-        found = [job for job in self.shown() if job.number == number]
+        found = [job for job in self.visible() if job.number == number]
         if not found:
-            known = ", ".join(str(job.number) for job in self.shown())
+            known = ", ".join(str(job.number) for job in self.visible())
             raise ToolError(f"There is no job {number}" + (f". Jobs: {known}." if known else "."))
         return found[0]
 
     def listed(self) -> "ToolOutput":
-        """See `tools.processes.moving.JobControl`."""
+        """Return all jobs, one line each."""
         from prunecli.tools.tool import text_output
 
         jobs = self.of_session()
@@ -270,7 +275,7 @@ class Jobs:
         return text_output("\n".join(job.line() for job in jobs) or "No jobs", {"jobs_told": told})
 
     async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
-        """See `tools.processes.moving.JobControl`."""
+        """Return a job's state and output: these lines, or the new output. Raises ToolError."""
         job = self._own(number)
         over = job.over  # read before the output, so that the output is complete if the job has ended
         output = await asyncio.to_thread(job.read, lines, context.limits.max_output_bytes)
@@ -285,7 +290,7 @@ class Jobs:
         return job
 
     async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
-        """See `tools.processes.moving.JobControl`."""
+        """Wait until a job ends, for at most this many seconds. Raises ToolError."""
         job, until = self._own(number), time.monotonic() + seconds
         while not job.over and (left := until - time.monotonic()) > 0:
             context.progress(job.last_lines())
@@ -294,7 +299,7 @@ class Jobs:
             job.look()
 
     async def stop(self, number: int) -> None:
-        """See `tools.processes.moving.JobControl`."""
+        """End a job. Raises ToolError."""
         await self.end(self._own(number))
 
     async def end(self, job: "Job") -> None:
@@ -305,7 +310,7 @@ class Jobs:
 
     # The end -------------------------------------------------------------------------------------------------
 
-    async def close(self) -> list[str]:
+    async def finish(self) -> list[str]:
         """End the jobs of this runtime that are not detached, and delete their output. Return a line for each.
 
         Waits until the supervisors of the others have recorded that they are detached.
@@ -325,7 +330,19 @@ class Jobs:
         return [f"Stopped job {job.number}: {one_line(job.command)[:200]}" for job in running]
 
     @property
-    def are_left(self) -> bool:
+    def for_tools(self) -> "Jobs | None":
+        """These jobs if the tool is enabled: then commands can move to the background."""
+        return self if JOBS in self._host.tools else None
+
+    def working(self) -> str:
+        jobs = sum(not (job.has_exited or job.is_left) for job in self.all)
+        return counted(jobs, "job") if jobs else ""
+
+    def extra_status(self) -> str:
+        return counted(self.count, "job") if self.count else ""
+
+    @property
+    def keeps_sandbox(self) -> bool:
         return any(job.is_left and not job.over for job in self.all)
 
 

@@ -1,7 +1,7 @@
 """jobs: list background commands, read their output, wait for one, or end one."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.model.messages import Json
 from prunecli.model.requests import JOBS
@@ -11,6 +11,9 @@ from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 
 MAX_WAIT = 600.0
+
+if TYPE_CHECKING:
+    from prunecli.features.jobs.jobs import Jobs as SessionJobs
 
 
 @frozen
@@ -42,14 +45,15 @@ class Jobs:
         return Touches()
 
     async def run(self, given: JobsInput, context: ToolContext) -> ToolOutput:
-        if context.jobs is None:
+        jobs: SessionJobs | None = context.parts.get("jobs")
+        if jobs is None:
             raise ToolError("There are no jobs here")
         if given.job is None:
-            return context.jobs.listed()
+            return jobs.listed()
         if given.wait is not None and not 0 <= given.wait <= MAX_WAIT:
             raise ToolError(f"wait is in seconds, at most {MAX_WAIT:.0f}.")
         if given.stop:
-            await context.jobs.stop(given.job)
+            await jobs.stop(given.job)
         elif given.wait:
-            await context.jobs.wait(given.job, given.wait, context)
-        return await context.jobs.look(given.job, given.lines, context)
+            await jobs.wait(given.job, given.wait, context)
+        return await jobs.look(given.job, given.lines, context)

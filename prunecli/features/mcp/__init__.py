@@ -14,3 +14,4 @@ def install(app: "App") -> None:
     app.tool("prunecli.features.mcp.search_tool:McpSearch", "mcp_search", switch="mcp")
     app.tool("prunecli.features.mcp.call_tool:McpCall", "mcp_call", switch="mcp")
     app.command("mcp", "prunecli.features.mcp.command")
+    app.part("mcp", "prunecli.features.mcp.part:McpServers")

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, ClassVar
 
-from prunecli.features.mcp.search_tool import NO_SERVERS
+from prunecli.features.mcp.search_tool import servers_of
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
-from prunecli.tools.tool import Servers, ToolContext, ToolOutput, in_one_line
-from prunecli.util.errors import ToolError
+from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 from prunecli.util.frozen import frozen
 
 
@@ -42,14 +41,8 @@ class McpCall:
 
     def check(self, given: McpCallInput, context: ToolContext) -> None:
         """Raise ToolError if the server is off or failed, or does not have the tool."""
-        _servers(context).check(given.server, given.tool)
+        servers_of(context).check(given.server, given.tool)
 
     async def run(self, given: McpCallInput, context: ToolContext) -> ToolOutput:
-        servers = _servers(context)
+        servers = servers_of(context)
         return await servers.call(given.server, given.tool, given.arguments, context.progress)
-
-
-def _servers(context: ToolContext) -> Servers:
-    if context.servers is None:
-        raise ToolError(NO_SERVERS)
-    return context.servers

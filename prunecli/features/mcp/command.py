@@ -8,11 +8,12 @@ from hashlib import sha256
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Live, Say, Table
 from prunecli.features.mcp.approved import McpDefinitions, Servers
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.login import LoginAttempt, login_of, open_page
+from prunecli.features.mcp.login import LoginAttempt, login_of
 from prunecli.features.mcp.server_state import RemoteTool, Server
-from prunecli.features.mcp.servers import UNTRUSTED
+from prunecli.features.mcp.servers import UNTRUSTED, RemoteServers
 from prunecli.features.mcp.starting import explain
-from prunecli.runtime import Runtime
+from prunecli.runtime.host import Host
+from prunecli.runtime.outside import open_page
 from prunecli.util.errors import ConfigError
 from prunecli.util.figures import short
 from prunecli.util.sanitize import one_line
@@ -21,7 +22,7 @@ NONE = "No MCP servers. Add [mcp.NAME] to the config, or .mcp.json to the projec
 ACTIONS = ("reconnect", "disable", "enable")
 
 
-def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+def run(runtime: Host, arguments: str) -> Sequence[Effect]:
     """Show MCP servers; /mcp NAME, or login, logout, approve, revoke, reconnect, disable or enable NAME."""
     verb, _, rest = arguments.partition(" ")
     match verb, rest.strip():
@@ -35,9 +36,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return _login(runtime, name)
         case "logout", name if name:
             return _logout(runtime, name)
-    servers = runtime.servers
+    servers = servers_of(runtime)
     servers.prepare()
-    servers.begin()
+    servers.starting()
     if not servers.servers:
         return [Say(NONE)]
     word, _, name = arguments.partition(" ")
@@ -72,8 +73,8 @@ def _held(server: Server | None, way_out: str = "") -> Say | None:
     return Say(f"{server.name}: {server.state}, {server.why}.{hint}", "warning")
 
 
-def _all(runtime: Runtime) -> Table:
-    servers = runtime.servers.servers
+def _all(runtime: Host) -> Table:
+    servers = servers_of(runtime).servers
     rows = tuple(
         (
             one.name,
@@ -89,11 +90,11 @@ def _all(runtime: Runtime) -> Table:
     note = "Tokens are those of all its tools; only tools that mcp_search finds are sent. /mcp NAME for more."
     note = f"/mcp {wanting} to log in. {note}" if wanting else note
     headings = ("server", "state", "transport", "tools", "tokens", "")
-    live = Live(partial(_all, runtime), runtime.servers.watch)
+    live = Live(partial(_all, runtime), servers_of(runtime).watch)
     return Table("MCP servers", headings, rows, right=(3, 4), note=note, live=live)
 
 
-def _one(runtime: Runtime, server: Server) -> list[Effect]:
+def _one(runtime: Host, server: Server) -> list[Effect]:
     rows = [(tool.name, short(_tokens(runtime, [tool])), tool.description) for tool in server.offer.tools]
     facts = [
         f"{server.name}: {server.state}{f', {server.why}' if server.why else ''}",
@@ -114,7 +115,7 @@ def _login_offer(server: Server) -> list[Effect]:
     return [Choose("Log in?", "mcp", (row,))]
 
 
-def _tokens(runtime: Runtime, tools: Iterable[RemoteTool]) -> int:
+def _tokens(runtime: Host, tools: Iterable[RemoteTool]) -> int:
     """Return the tokens of the tools' definitions; many or long ones are estimated by their characters."""
     text = "\n".join(f"{tool.name} {tool.description} {json.dumps(tool.schema)}" for tool in tools)
     return len(text) // 4 if len(text) > 100_000 else runtime.session.context.counts.counter.count(text)
@@ -123,7 +124,7 @@ def _tokens(runtime: Runtime, tools: Iterable[RemoteTool]) -> int:
 # Approval ----------------------------------------------------------------------------------------------------
 
 
-def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequence[Effect]:
+def approval_question(runtime: Host, name: str = "", after: str = "") -> Sequence[Effect]:
     """Return the question about a project's server: the one with this name, or else the first waiting one after
     `after`."""
     found = _definitions(runtime)
@@ -154,7 +155,11 @@ def approval_question(runtime: Runtime, name: str = "", after: str = "") -> Sequ
     return [] if name or after or found.waiting else [Say("No MCP server is waiting for approval.")]
 
 
-def newly_waiting(runtime: Runtime) -> list[Effect]:
+def servers_of(runtime: Host) -> RemoteServers:
+    return runtime.parts.of(RemoteServers)
+
+
+def newly_waiting(runtime: Host) -> list[Effect]:
     found = _definitions(runtime)
     return [
         *(Say(problem, "warning") for problem in found.problems),
@@ -162,7 +167,7 @@ def newly_waiting(runtime: Runtime) -> list[Effect]:
     ]
 
 
-def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
+def _answered(runtime: Host, answer: str, said: str) -> Sequence[Effect]:
     """Carry out an answer, then ask about the next server. An answer applies only to the definition that its question
     showed."""
     digest, _, name = said.partition(" ") if answer == "allow" else ("", "", said)
@@ -178,21 +183,21 @@ def _answered(runtime: Runtime, answer: str, said: str) -> Sequence[Effect]:
             *approval_question(runtime, name if one else ""),
         ]
     McpDefinitions(runtime.setup.places, runtime.setup.cwd).approve(one)
-    runtime.servers.reload()
-    runtime.servers.begin()
+    servers_of(runtime).configured()
+    servers_of(runtime).starting()
     return [Say(f"{name} is allowed. /mcp revoke {name} to undo."), *approval_question(runtime, after=name)]
 
 
-def _revoke(runtime: Runtime, name: str) -> Sequence[Effect]:
+def _revoke(runtime: Host, name: str) -> Sequence[Effect]:
     gone = McpDefinitions(runtime.setup.places, runtime.setup.cwd).revoke(name)
-    runtime.servers.reload()
+    servers_of(runtime).configured()
     return [Say(f"{name} is off until you approve it again." if gone else f"{name} is not approved.")]
 
 
 # Logins ------------------------------------------------------------------------------------------------------
 
 
-def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
+def _login(runtime: Host, name: str) -> Sequence[Effect]:
     """Ask the server for its login page, open the page, then wait until the browser returns."""
     setup, definition = runtime.setup, _reachable(runtime, name)
     attempt = LoginAttempt(setup.places, definition)
@@ -210,19 +215,19 @@ def _login(runtime: Runtime, name: str) -> Sequence[Effect]:
 
     def finish() -> Sequence[Effect]:
         attempt.finish()
-        runtime.servers.restart(name)
+        servers_of(runtime).restart(name)
         return [Say(f"Logged in to {name}. /mcp logout {name} to undo.")]
 
     return [InThread(f"Asking {name} for its login page", begin, attempt.stop)]
 
 
-def _logout(runtime: Runtime, name: str) -> Sequence[Effect]:
+def _logout(runtime: Host, name: str) -> Sequence[Effect]:
     gone = login_of(runtime.setup.places, _reachable(runtime, name)).forget()
-    runtime.servers.restart(name)
+    servers_of(runtime).restart(name)
     return [Say(f"Logged out of {name}." if gone else f"Not logged in to {name}.")]
 
 
-def _reachable(runtime: Runtime, name: str) -> Definition:
+def _reachable(runtime: Host, name: str) -> Definition:
     """Return the server to log in to, with its variables filled in. Raises ConfigError."""
     found = _definitions(runtime)
     for one in found.usable:
@@ -234,7 +239,7 @@ def _reachable(runtime: Runtime, name: str) -> Definition:
     raise ConfigError(f"No MCP server named {name!r}. Servers: {known}.")
 
 
-def _definitions(runtime: Runtime) -> Servers:
+def _definitions(runtime: Host) -> Servers:
     setup = runtime.setup
     return McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=runtime.gatekeeper.trusted)
 

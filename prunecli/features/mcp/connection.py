@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.features.mcp.calling import Clock, call_tool
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.elicitation import Elicit, page, question
+from prunecli.features.mcp.elicitation import page, question
 from prunecli.features.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.features.mcp.server_lists import ValidTools, offer_of
 from prunecli.features.mcp.server_state import Offer, Server, State
 from prunecli.model.messages import Block, Json, Media
+from prunecli.runtime.forms import Elicit
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.errors import PrunecliError, ToolError
 from prunecli.util.frozen import frozen

@@ -1,25 +1,17 @@
 """Logs in to MCP servers: runs the login in its own thread and opens the browser."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.logins import Login
 from prunecli.util.errors import PrunecliError
 from prunecli.util.paths import Places
-from prunecli.util.programs import find_program
 
 if TYPE_CHECKING:
     from httpx2 import Auth
-
-OPEN_SECONDS = 5.0
 
 
 def login_of(places: Places, definition: Definition) -> Login:
@@ -92,32 +84,3 @@ class LoginAttempt:
 
     async def _show(self, address: str) -> None:
         self._address.set_result(address)
-
-
-def open_page(address: str, env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> bool:
-    """Open an address in the user's browser; return False if there is no program to do so. Call it in a thread.
-
-    Never starts a browser that draws on the terminal.
-    """
-    graphical = platform == "darwin" or env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")
-    name = "open" if platform == "darwin" else "xdg-open"
-    opener = find_program(env.get("PATH", os.defpath), name) if graphical else None
-    if opener is None:
-        return False
-    quiet = subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(
-            [opener, address],
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            env=dict(env),
-            cwd=cwd,
-            start_new_session=True,
-        )
-        process.wait(OPEN_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True  # still running: this is the browser itself
-    except OSError:
-        return False
-    return process.returncode == 0

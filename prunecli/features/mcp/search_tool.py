@@ -1,13 +1,16 @@
 """mcp_search: find tools of MCP servers by words. The best matches come with their schemas."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+
+if TYPE_CHECKING:
+    from prunecli.features.mcp.servers import RemoteServers
 
 NO_SERVERS = "No MCP servers are configured."
 
@@ -35,6 +38,12 @@ class McpSearch:
         return Touches()
 
     async def run(self, given: McpSearchInput, context: ToolContext) -> ToolOutput:
-        if context.servers is None:
-            raise ToolError(NO_SERVERS)
-        return text_output(await context.servers.search(given.words))
+        return text_output(await servers_of(context).search(given.words))
+
+
+def servers_of(context: ToolContext) -> "RemoteServers":
+    """Return the servers of the session. Raises ToolError if none are configured."""
+    servers: RemoteServers | None = context.parts.get("mcp")
+    if servers is None:
+        raise ToolError(NO_SERVERS)
+    return servers

@@ -20,7 +20,8 @@ from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, UNREAD, newest_notice, notice
 from prunecli.model.signals import Notice
-from prunecli.runtime.host import Host, Waits
+from prunecli.runtime.host import Host
+from prunecli.runtime.parts import Part
 from prunecli.safety.project_settings import down_to
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.errors import ToolError
@@ -29,9 +30,9 @@ from prunecli.util.figures import counted
 if TYPE_CHECKING:
     from prunecli.features.mcp.connection import World
     from prunecli.features.mcp.definition import Definition
-    from prunecli.features.mcp.elicitation import Elicit, Elicitation, Reply
     from prunecli.features.mcp.hub import Hub, Wanted
     from prunecli.features.mcp.server_state import RemotePrompt, Server
+    from prunecli.runtime.forms import Elicit, Elicitation, Reply
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
@@ -54,18 +55,20 @@ MAX_ATTACHED = 100_000
 """Maximum bytes of the text of one resource."""
 
 
-class RemoteServers:
-    """The servers of one runtime. `asker` answers a server's questions; without a screen they are declined.
+class RemoteServers(Part):
+    """The servers of one runtime.
 
-    `load` returns the configured servers; it is called when they are first needed, and again by `reload`. `load_sdk`
-    imports what they need, if not the SDK. `waits` is called when a question is shown.
+    `load` returns the configured servers; it is called when they are first needed and when the configuration
+    changed. `load_sdk` imports what they need, if not the SDK.
     """
 
-    def __init__(self, runtime: Host, waits: Waits) -> None:
+    shared = True
+
+    def __init__(self, runtime: Host, parent: "RemoteServers | None" = None) -> None:
+        super().__init__(runtime, parent)
         self._runtime = runtime
-        self._waits = waits
+        self._waits = runtime.waits
         self.load: Callable[[], Sequence[Wanted]] = lambda: configured(runtime)
-        self.asker: Elicit | None = None
         self.patience = WAIT_SECONDS
         self.load_sdk: Callable[[], None] | None = None
         self._hub: Hub | None = None
@@ -87,8 +90,8 @@ class RemoteServers:
         return self._hub.servers if self._hub else ()
 
     @property
-    def in_use(self) -> "RemoteServers | None":
-        """This object if servers are configured, else None. For the context of a call."""
+    def for_tools(self) -> "RemoteServers | None":
+        """This object if servers are configured, else None."""
         return self if self._wanted else None
 
     def prepare(self) -> None:
@@ -97,7 +100,7 @@ class RemoteServers:
             if self._wanted is None:
                 self._use(self.load())
 
-    def begin(self) -> None:
+    def starting(self) -> None:
         """Start the servers in the background, if the directory is trusted. Their questions are asked in the event
         loop of the caller, if it has one."""
         if self._runtime.gatekeeper.trusted:
@@ -108,7 +111,7 @@ class RemoteServers:
                 self._begun_at = self._begun_at or time.monotonic()
                 self._hub.begin()
 
-    def reload(self) -> None:
+    def configured(self) -> None:
         if self._wanted is not None:
             self._use(self.load())
             if self._hub is not None and self._begun_at:
@@ -169,10 +172,10 @@ class RemoteServers:
         self._watchers.append(tell)
         return lambda: self._watchers.remove(tell)
 
-    async def started(self) -> None:
+    async def ready(self) -> None:
         """Start the servers, and wait until each is connected or has failed: for `patience` seconds at most after the
         SDK was imported, which takes long on a busy machine."""
-        self.begin()
+        self.starting()
         with suppress(TimeoutError, ToolError):
             async with asyncio.timeout(max(START_SECONDS, self.patience)):
                 await self.settled(self.patience)
@@ -205,7 +208,7 @@ class RemoteServers:
 
     def switch(self, name: str, *, on: bool) -> None:
         self._disabled[name] = not on
-        self.reload()
+        self.configured()
 
     def prompts(self) -> "list[tuple[str, RemotePrompt]]":
         return [
@@ -229,7 +232,7 @@ class RemoteServers:
         hub = self._running()
         return hub.send(hub.prompt(server, name, arguments)).result()
 
-    async def attached(self, words: str) -> tuple[Block, ...]:
+    async def mentioned(self, words: str) -> tuple[Block, ...]:
         """Return the resources that a prompt names as `@server:uri`: a text for each, and its images."""
         known = {one.name for one in self.servers}
         found = dict.fromkeys(
@@ -252,7 +255,9 @@ class RemoteServers:
         """Return a message that the user sent while the agent worked, with the resources that it names."""
         if message.origin == "command" or not self._wanted:
             return message
-        return replace(message, content=(*message.content, *await self.attached(plain_text(message.content))))
+        return replace(
+            message, content=(*message.content, *await self.mentioned(plain_text(message.content)))
+        )
 
     # For the tools -------------------------------------------------------------------------------------------
 
@@ -322,7 +327,7 @@ class RemoteServers:
         """Ask in the event loop of the front end. Runs in the hub's thread."""
         from prunecli.features.mcp.elicitation import decline
 
-        main, asker = self._main, self.asker
+        main, asker = self._main, self._runtime.fill_form
         if main is None or not main.is_running():
             return await decline(asked)
         if asker is None:

@@ -60,7 +60,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     note = _note(runtime.balance.now, responses, len(runtime.session.context.prune_history.fetches))
     if searches := sum(one.usage.web_search_requests or 0 for one in responses):
         note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
-    note += "".join(f"\n{line}" for line in runtime.subagents.lines())
+    note += "".join(f"\n{line}" for line in runtime.parts.gather(lambda part: part.spent()))
     if (lost := runtime.session.context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."
     folded = arguments != "all"

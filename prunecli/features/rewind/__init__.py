@@ -8,3 +8,4 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.command("rewind", "prunecli.features.rewind.command")
+    app.part("rewind", "prunecli.features.rewind.part:Files")

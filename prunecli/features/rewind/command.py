@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, RewindNow, Say, Table
+from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook
 from prunecli.features.rewind.rewinding import outlook_of, points_of, thinking_lost
 from prunecli.model.claude import is_bound
@@ -60,8 +61,8 @@ def _title(point: Point) -> str:
 def _looked(runtime: Runtime, seqs: list[int]) -> tuple[list[Outlook], str]:
     """Return the file changes that a rewind to each point would make, and why files cannot be restored ("" if they
     can)."""
-    if runtime.files.off:
-        return [Outlook() for _ in seqs], runtime.files.off
+    if saver_of(runtime).off:
+        return [Outlook() for _ in seqs], saver_of(runtime).off
     try:
         return outlook_of(runtime, seqs), ""
     except SnapshotFailed as error:

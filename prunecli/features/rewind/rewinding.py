@@ -4,9 +4,10 @@ import asyncio
 
 from prunecli.context.unseen import ThinkingSum
 from prunecli.features.rewind.file_snapshots import FileSaver
+from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook, Restored, joined, outlooks, restore
 from prunecli.model.claude import is_bound
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Rewound
+from prunecli.model.events import Record, Rewound
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.timeline import Point, points
 from prunecli.tools.files.in_thread import in_thread
@@ -19,7 +20,7 @@ def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
     records = tuple(runtime.session.records)
     found = [
         [_named(files, one) for one in outlooks(files.snapshots, records, seqs, files.save())]
-        for files in runtime.files.all
+        for files in saver_of(runtime).all
         if not files.off
     ]
     return [joined(parts, runtime.setup.cwd) for parts in zip(*found, strict=True)] or [
@@ -66,8 +67,8 @@ async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool)
     Raises SnapshotFailed, with the conversation unchanged, and StorageFailed.
     """
     restored = Restored()
-    for one in runtime.files.all if files else ():
-        if one is runtime.files or not one.off:
+    for one in saver_of(runtime).all if files else ():
+        if one is saver_of(runtime) or not one.off:
             restored = restored.joined(await _files(runtime, one, seq))
     if conversation:
         runtime.emit(Rewound(seq))
@@ -91,17 +92,3 @@ async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
         return await in_thread(lambda stop: restore(snapshots, outlook.changes, stop))
     finally:
         files.record(await asyncio.to_thread(files.save), "after", "rewind")
-
-
-def take_back_cut(runtime: Runtime) -> None:
-    """Rewind past an answer that was interrupted mid-text, so that continuing requests it again.
-
-    The answer stays in the log. Does nothing if the user has pruned or restored since.
-    """
-    items = runtime.session.context.items
-    last = items[-1] if items else None
-    if last is None or getattr(last.event, "stop_reason", "") != "interrupted":
-        return
-    since = [record.event for record in runtime.session.records if record.seq > last.seq]
-    if not any(isinstance(event, PrunApplied | PrunReverted | Pinned | Rewound) for event in since):
-        runtime.emit(Rewound(last.seq - 1))

@@ -10,3 +10,4 @@ def install(app: "App") -> None:
     app.command("skills", "prunecli.features.skills_and_memory.skills_command")
     app.command("memory", "prunecli.features.skills_and_memory.memory_command")
     app.command("init", "prunecli.features.skills_and_memory.init_command")
+    app.part("skills_and_memory", "prunecli.features.skills_and_memory.extensions:Extensions")

@@ -176,7 +176,7 @@ class CustomCommands:
             hint = "the prompt was not sent; `allowed-tools` in the file or an allow rule permits it"
             raise UsageError(f"/{command.name}: denied: {one_line(shell.command)} ({why})", hint)
         if verdict.may_change_files:
-            await runtime.files.before(call)
+            await runtime.parts.before_change(call)
         context = runtime.tool_context(
             approved=approved, granted=approved or verdict.granted, reads=not verdict.may_change_files
         )

@@ -6,17 +6,15 @@ prompt or tools; notices tell the model of later changes.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Container, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Container, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prunecli.model.events import UserMessage
-from prunecli.model.notes import newest_notice, notice
 from prunecli.model.requests import PREAMBLE
-from prunecli.model.signals import Notice
-from prunecli.model.todos import in_lines, is_open
+from prunecli.runtime.parts import Part, Prompt
 from prunecli.safety.project_settings import down_to
 
 if TYPE_CHECKING:
@@ -25,30 +23,24 @@ if TYPE_CHECKING:
     from prunecli.features.skills_and_memory.nested_instructions import NestedInstructions
     from prunecli.features.skills_and_memory.skill_files import Skill
     from prunecli.features.skills_and_memory.skills import Skills
-    from prunecli.features.subagents.subagents import Subagents
     from prunecli.runtime.host import Host
     from prunecli.session.session import Session
 
-TODOS = "to-do list"
-_MOST_LINES = 5
 _SLOW = 0.01
 """Maximum seconds for checking all folders while the user types."""
 _MOST_REUSED = 2.0
 """Maximum seconds for which a result is reused, so that a new file is soon offered even if the disk was stuck."""
 
 
-class Extensions:
-    """The extensions of a host. `news` returns their notices. `subagents` returns its subagents."""
+class Extensions(Part):
+    """The skills, command files and instructions of a host."""
 
-    def __init__(self, host: "Host", subagents: "Callable[[], Subagents]") -> None:
+    def __init__(self, host: "Host", parent: "Extensions | None") -> None:
+        super().__init__(host, parent)
         self._host = host
-        self._subagents = subagents
-        self._told = set[str]()
-        self._absent: tuple[Session | None, frozenset[str]] = None, frozenset()
+        self._absent: Session | None = None
         self._offers: list[tuple[str, str]] = []
         self._offers_until = 0.0
-        self.mentioning = ""
-        """The part of the last prompt that may mention files."""
         host.mailbox.news.append(self._due)
 
     @cached_property
@@ -75,54 +67,40 @@ class Extensions:
 
         return Memories(self._host)
 
-    def _todos(self) -> Sequence[UserMessage]:
-        """Return the unfinished to-do list if a compaction or an edit removed the call that contains it."""
-        from prunecli.context.todo_list import is_sent, todos
-
-        context = self._host.session.context
-        found = todos(context)
-        if not is_open(found) or is_sent(context):
-            return ()
-        text = "\n".join(in_lines(found, plain=True))
-        known = newest_notice((item.event for item in reversed(context.items)), TODOS)
-        return () if text == known else (notice(TODOS, text, kept=True),)
-
     def _due(self) -> Sequence[UserMessage]:
-        skills = () if self.absent("skills") else self.skills.due()
+        skills = () if self.absent else self.skills.due()
         exchanges = self._host.session.context.exchanges
         used = "_nested" in vars(self) or any(one.results for one in exchanges)
         nested = self._nested.due() if used else ()
-        todos = self._todos() if self._host.session.context.todo else ()
-        agents = () if self.absent("agents") else self._subagents().due()
-        return (*agents, *skills, *nested, *todos)
+        return (*skills, *nested)
 
-    def listings(self) -> tuple[str, ...]:
-        """Return the texts about skills and subagents for a session's system prompt."""
-        skills = () if self.absent("skills") else (self.skills.listing(),)
-        return (*skills, *(() if self.absent("agents") else self._subagents().listed()))
+    def system_texts(self) -> Sequence[str]:
+        """Return the text about skills for a session's system prompt."""
+        return () if self.absent else (self.skills.listing(),)
 
-    def absent(self, kind: str) -> bool:
-        """Return whether the session is new and has no extensions of a kind ("skills", "agents").
+    @property
+    def absent(self) -> bool:
+        """Whether the session is new and has no skills.
 
         In that case, their imports are skipped, which would take a tenth of the time to the first request.
         """
-        session, kinds = self._absent
-        return session is self._host.session and kind in kinds
+        return self._absent is self._host.session
 
     def _look_for_folders(self) -> None:
         setup, places, session = self._host.setup, self._host.setup.places, self._host.session
-        if PREAMBLE in session.context.settings:
-            self._absent = None, frozenset()
-            return
         project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
         bases = [places.config, places.home / ".claude"]
         bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
-        kinds = ("skills", "agents")
-        absent = (kind for kind in kinds if not any(os.path.lexists(base / kind) for base in bases))
-        self._absent = session, frozenset(absent)
+        new = PREAMBLE not in session.context.settings
+        self._absent = (
+            session if new and not any(os.path.lexists(base / "skills") for base in bases) else None
+        )
+
+    def prompt(self, words: str) -> AbstractAsyncContextManager[Prompt] | None:
+        return None if self._host.who else self._expanded(words)
 
     @asynccontextmanager
-    async def prompt(self, words: str) -> AsyncIterator[str]:
+    async def _expanded(self, words: str) -> AsyncIterator[Prompt]:
         """Yield the prompt for a typed line: the prompt of the custom command or skill that it calls, else the line
         itself.
 
@@ -130,44 +108,28 @@ class Extensions:
         takes a fifth of the time to the first request. A command's grants apply until the context ends.
         """
         self._look_for_folders()
-        self.mentioning = words
         if self._host.mailbox.notices:
             self.memories.deliver()
         is_call = words.startswith("/")
-        if is_call or not (self.absent("skills") and self.absent("agents")):
-            self._tell(await asyncio.to_thread(self.look if is_call else self._look))
+        if is_call or not self.absent:
+            self._host.parts.complain(
+                await asyncio.to_thread(self.unusable if is_call else self._look_at_skills)
+            )
         if not is_call:
-            yield words
+            yield Prompt(words, words)
             return
         async with self.commands.called(words) as text:
-            self.mentioning = self.commands.mentioning
-            yield text
+            yield Prompt(text, self.commands.mentioning or text)
 
-    def look(self) -> tuple[str, ...]:
+    def unusable(self) -> Sequence[str]:
         """Check all folders again. Returns a line for each unused file."""
+        return (*self._look_at_skills(), *self.commands.look()[1])
+
+    def _look_at_skills(self) -> Sequence[str]:
         self.skills.look()
-        return (*self.skills.problems, *self.commands.look()[1], *self._agents())
+        return self.skills.problems
 
-    def _look(self) -> tuple[str, ...]:
-        """Do the same for the folders of what the model uses, if there are any."""
-        if self.absent("skills"):
-            return self._agents()
-        self.skills.look()
-        return (*self.skills.problems, *self._agents())
-
-    def _agents(self) -> tuple[str, ...]:
-        return () if self._host.who or self.absent("agents") else self._subagents().definitions()[1]
-
-    def _tell(self, problems: Sequence[str]) -> None:
-        new = [line for line in problems if line not in self._told]
-        self._told.update(new)
-        more = [f"{len(new) - _MOST_LINES} more files are not used: /skills lists them."] * (
-            len(new) > _MOST_LINES
-        )
-        for line in (*new[:_MOST_LINES], *more):
-            self._host.session.tell(Notice(line, "warning"))
-
-    def named(self, words: Container[str]) -> tuple[str, ...]:
+    def hidden(self, words: Container[str]) -> tuple[str, ...]:
         """Return a line for each command file and skill that cannot be called because its name is one of these."""
         from prunecli.features.skills_and_memory.custom_commands import taken
 
@@ -176,6 +138,14 @@ class Extensions:
         skills = (one for one in self.skills.by_name.values() if one.for_user)
         lines = [taken(one) for one in commands if one.name in words]
         return (*lines, *(taken(one) for one in skills if one.name in words))
+
+    def command(self, word: str, arguments: str) -> Sequence[Any] | None:
+        """Submit a typed custom command or skill as it stands: its prompt is made when it is submitted."""
+        if not self.has(word):
+            return None
+        from prunecli.commands.command import WORKING, Submit
+
+        return [WORKING] if self._host.running else [Submit(f"/{word} {arguments}".strip())]
 
     def has(self, word: str) -> bool:
         """Return whether a word is the name of a custom command or of a skill that the user may call."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from prunecli.agent.instructions import Instructions
 from prunecli.agent.system_prompt import as_text
 from prunecli.commands.command import Choice, Choose, EditFile, Effect, Say, Table
+from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.features.skills_and_memory.memories import Scope, bullet
 from prunecli.features.skills_and_memory.nested_instructions import TITLE
 from prunecli.model.events import UserMessage
@@ -21,7 +22,7 @@ _HELP = "# TEXT at the prompt adds a line; /memory edit user or project opens $E
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    memories = runtime.extensions.memories
+    memories = runtime.parts.of(Extensions).memories
     if before == "edit":
         return [(scope, _shown(runtime, memories.path(scope))) for scope in memories.scopes()]
     return () if before else (("edit", "change a file in $EDITOR"),)
@@ -41,15 +42,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             return [Say("Not saved.")]
         case "edit":
             scope = _scope(runtime, rest)
-            return [EditFile(runtime.extensions.memories.open(scope), f"memory edited {scope}")]
+            return [EditFile(runtime.parts.of(Extensions).memories.open(scope), f"memory edited {scope}")]
         case "edited":
-            return [Say(runtime.extensions.memories.edited(_scope(runtime, rest)))]
+            return [Say(runtime.parts.of(Extensions).memories.edited(_scope(runtime, rest)))]
         case _:
             raise UsageError(f"/memory {deed}: unknown argument", _HELP)
 
 
 def _asked(runtime: Runtime, text: str) -> Sequence[Effect]:
-    line, memories = bullet(text), runtime.extensions.memories
+    line, memories = bullet(text), runtime.parts.of(Extensions).memories
     choices = [
         Choice(f"save {scope} {text}", _LABELS[scope], _shown(runtime, memories.path(scope)))
         for scope in memories.scopes()
@@ -60,7 +61,7 @@ def _asked(runtime: Runtime, text: str) -> Sequence[Effect]:
 
 def _saved(runtime: Runtime, rest: str) -> Sequence[Effect]:
     scope, _, text = rest.partition(" ")
-    path = runtime.extensions.memories.add(_scope(runtime, scope), text)
+    path = runtime.parts.of(Extensions).memories.add(_scope(runtime, scope), text)
     return [Say(f"Added to {_shown(runtime, path)}: {one_line(bullet(text))}")]
 
 
@@ -70,7 +71,7 @@ def _scope(runtime: Runtime, word: str) -> Scope:
     found = next((scope for scope in scopes if scope == word.strip()), None)
     if found is None and word.strip():
         raise UsageError(f"no file named {word.strip()!r}", "/memory edit user or /memory edit project")
-    return found or runtime.extensions.memories.scopes()[0]
+    return found or runtime.parts.of(Extensions).memories.scopes()[0]
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:

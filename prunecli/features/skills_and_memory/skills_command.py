@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, InThread, Say, Table, hidden, refuse
+from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.features.skills_and_memory.skill_files import Skill
 from prunecli.runtime import Runtime
 from prunecli.runtime.front_matter import read
@@ -19,8 +20,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:
-    skills, places = runtime.extensions.skills, runtime.setup.places
-    problems = (*runtime.extensions.look(), *hidden(runtime))
+    skills, places = runtime.parts.of(Extensions).skills, runtime.setup.places
+    problems = (*runtime.parts.unusable(), *hidden(runtime))
     said = [Say("\n".join(problems), "warning")] if problems else []
     if not skills.by_name:
         return [*said, Say(_NONE.format(places.shown(places.config / "skills")))]
@@ -48,6 +49,6 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
 
 def _tokens(runtime: Runtime, skill: Skill) -> str:
     try:
-        return short(runtime.extensions.skills.count(read(skill.path).body))
+        return short(runtime.parts.of(Extensions).skills.count(read(skill.path).body))
     except ConfigError:
         return "?"

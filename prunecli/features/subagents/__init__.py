@@ -9,3 +9,4 @@ if TYPE_CHECKING:
 def install(app: "App") -> None:
     app.tool("prunecli.features.subagents.tool:Task", "task")
     app.command("agents", "prunecli.features.subagents.command")
+    app.part("subagents", "prunecli.features.subagents.part:Tasks")

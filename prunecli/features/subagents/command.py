@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prunecli.commands.command import Effect, ShowTask, Table
 from prunecli.features.subagents.definitions import Definition
+from prunecli.features.subagents.part import Tasks
 from prunecli.model.requests import TASK
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import recorded
@@ -22,15 +23,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         if not number:
             raise UsageError("this call started no task", "/agents lists the tasks")
         try:
-            return [ShowTask(number, runtime.subagents.session_of(number))]
+            return [ShowTask(number, runtime.parts.of(Tasks).subagents.session_of(number))]
         except ToolError as error:
             raise UsageError(str(error), "/agents lists the tasks") from error
     if arguments:
         raise UsageError(f"/agents {arguments}: expected nothing or open NUMBER", "/agents lists the tasks")
-    known, problems = runtime.subagents.definitions()
+    known, problems = runtime.parts.of(Tasks).subagents.definitions()
     rows = tuple(_row(runtime, one) for one in known.values())
     notes = [f"{one.name}: {note}" for one in known.values() for note in (*one.notes, *_absent(runtime, one))]
-    tasks = runtime.subagents.lines()
+    tasks = runtime.parts.of(Tasks).subagents.lines()
     opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
     note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
     return [Table("Subagents", _HEADINGS, rows, (), note)]
@@ -41,7 +42,13 @@ def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
     origin = places.shown(Path(one.origin), cwd) if one.origin.startswith("/") else one.origin
     tools = "all" if one.tools is None else " ".join(one.tools) or "none"
     less = f" but {' '.join(one.without)}" if one.without else ""
-    return one.name, runtime.subagents.model_of(one), f"{tools}{less}", origin, one.description
+    return (
+        one.name,
+        runtime.parts.of(Tasks).subagents.model_of(one),
+        f"{tools}{less}",
+        origin,
+        one.description,
+    )
 
 
 def _absent(runtime: Runtime, one: Definition) -> list[str]:

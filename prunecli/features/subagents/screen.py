@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from prunecli.features.subagents.part import Tasks
 from prunecli.front.presentation.presenter import Presenter, presenter_of
 from prunecli.runtime import Runtime
 from prunecli.session.session import Session
@@ -37,7 +38,8 @@ class TaskScreen(ReadingScreen):
 
     def _show_all(self) -> None:
         running = any(
-            one.session is self._session and not one.ended for one in self._runtime.subagents.children
+            one.session is self._session and not one.ended
+            for one in self._runtime.parts.of(Tasks).subagents.children
         )
         self._feed.show_all(self._session.records, running=running)
 

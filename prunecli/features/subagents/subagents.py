@@ -7,7 +7,7 @@ its responses is also billed in the parent's log, as `AttemptBilled`, so one log
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from glob import escape
@@ -91,9 +91,8 @@ class Child:
 class Subagents:
     """The tasks of one runtime."""
 
-    def __init__(self, host: Host, on_task: "Sequence[Callable[[Child], None]]") -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
-        self._on_task = on_task
         self.children: list[Child] = []
         self._shelf = Shelf(parse)
         self._slots = asyncio.Semaphore(SIDE_BY_SIDE)
@@ -172,7 +171,7 @@ class Subagents:
             try:
                 return await self._work(child, prompt)
             finally:
-                await child.host.jobs.close()
+                await child.host.parts.finish()
                 child.session.close()
 
     async def _child(self, parent: Session, call_id: str, agent: Definition, description: str) -> Child:
@@ -218,7 +217,7 @@ class Subagents:
         """Run the task to its end. If it is canceled, its answer is what it has found so far."""
         session, view = child.session, task_view.View(child.parent, child.call_id, child.host.tools)
         bill_rest(child.parent, session)
-        for follow in self._on_task:
+        for follow in self._host.on_task:
             follow(child)
         readers = [
             session.subscribe(view.take),

@@ -4,7 +4,7 @@ The tool itself touches nothing: each call of the task is judged like any other.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.model.messages import Json
 from prunecli.model.requests import TASK
@@ -12,6 +12,9 @@ from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+
+if TYPE_CHECKING:
+    from prunecli.features.subagents.subagents import Subagents
 
 
 @frozen
@@ -39,10 +42,11 @@ class Task:
         return Touches()
 
     async def run(self, given: TaskInput, context: ToolContext) -> ToolOutput:
-        if context.run_task is None:
+        tasks: Subagents | None = context.parts.get("subagents")
+        if tasks is None:
             raise ToolError("Tasks are not available here")
         if not given.prompt.strip():
             raise ToolError("prompt is empty.")
-        return await context.run_task(
+        return await tasks.run(
             context.call_id, given.prompt, in_one_line(given.description), (given.agent or "").strip()
         )

@@ -10,3 +10,4 @@ def install(app: "App") -> None:
     app.tool("prunecli.features.todo_and_ask.todo_tool:Todo", "todo")
     app.tool("prunecli.features.todo_and_ask.ask_tool:Ask", "ask")
     app.command("todo", "prunecli.features.todo_and_ask.todo_command")
+    app.part("todo_and_ask", "prunecli.features.todo_and_ask.part:TodoReminder")

@@ -1,11 +1,12 @@
 """ask: ask the user a question with a few answers to choose from, or to answer in their own words."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, ClassVar, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from prunecli.model.messages import Json
 from prunecli.model.requests import ASK
 from prunecli.model.touches import Touches
+from prunecli.tools.asking import Inquiry, Option
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
@@ -17,41 +18,11 @@ NOBODY = "No one is available to answer."
 
 
 @frozen
-class Option:
-    label: str
-    description: str = ""
-
-
-@frozen
 class AskInput:
     question: str
     options: Annotated[tuple[Option, ...], "2-4"]
     multiple: bool = False
     default: Annotated[str | None, "label, if nobody is there"] = None
-
-
-@frozen
-class Inquiry:
-    """A question to the user. `default` is the index of the option marked at first; `who` is the task that asks, ""
-    for the session's own agent."""
-
-    question: str
-    options: tuple[Option, ...]
-    multiple: bool = False
-    default: int = 0
-    who: str = ""
-
-
-@frozen
-class Reply:
-    """The user's answer: the indexes of the chosen options, and their own words. If both are empty, they declined."""
-
-    chosen: tuple[int, ...] = ()
-    words: str = ""
-
-
-AskUser: TypeAlias = Callable[[Inquiry], Awaitable[Reply | None]]
-"""Asks the user; returns None if nobody is there."""
 
 
 class Ask:

@@ -47,7 +47,7 @@ class WebFetch:
         """Raise ToolError for an address that is refused in any case, so that the user is not asked about it."""
         from prunecli.tools.web.address import refusal
 
-        private = context.web.private if context.web else ()
+        private = context.parts["web"].private if "web" in context.parts else ()
         if why := refusal(_parsed(given.url, private), private):
             raise ToolError(why)
 
@@ -56,7 +56,7 @@ class WebFetch:
         from prunecli.tools.web.access import Web  # deferred: loaded at each startup, but few sessions fetch
         from prunecli.tools.web.download import download
 
-        web = context.web or Web()
+        web: Web = context.parts.get("web") or Web()
         address = _parsed(given.url, web.private)
         context.progress(f"fetching from {address.site}")
         found = await download(address, web)

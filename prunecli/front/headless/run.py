@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from prunecli.agent.decide import Done, at_rest
-from prunecli.features.rewind.rewinding import take_back_cut
 from prunecli.model.codec import (
     block_to_json,
     content_to_json,
@@ -33,15 +32,16 @@ from prunecli.model.messages import Block, Json, ToolUse, Usage, plain_text, too
 from prunecli.model.signals import RetryScheduled, SessionEvent, SummaryStarted
 from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, opening_notices, sandbox_notices
+from prunecli.runtime.resuming import take_back_cut
 from prunecli.session.session import Session
 from prunecli.tools.tool import in_one_line
 from prunecli.util.errors import NeedsInterface, OutputFailed, PrunecliError, SessionError
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
-    from prunecli.features.subagents.subagents import Child
     from prunecli.front.presentation.partial_messages import PartialMessages
     from prunecli.runtime.answer_schema import AnswerSchema
+    from prunecli.runtime.host import Task
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 Write: TypeAlias = Callable[[str], None]
@@ -55,8 +55,7 @@ EMPTY = "the model's answer is empty"
 LATE = "Standard input that came after the start was left out"
 NOTHING: Final = object()
 """A marker for the absence of JSON, because null is JSON."""
-_STATUS = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
-"""The states of an MCP server under other names in the first object."""
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SUBTYPES = {"finished": "success", "limit": "limit", "interrupted": "interrupted", "error": "error"}
 
@@ -100,20 +99,13 @@ class Printer:
             tools=list(self.runtime.tools),
             permission_mode=self.runtime.gatekeeper.mode,
             sandbox=self.runtime.sandbox.state() if self.told_of_sandbox else "",
-            mcp_servers=[
-                {
-                    "name": one.name,
-                    "status": _STATUS.get(one.state, one.state),
-                    **({"error": one.fault} if one.state == "failed" else {}),
-                }
-                for one in self.runtime.servers.servers
-            ],
+            **{name: value for part in self.runtime.parts.values() for name, value in part.facts().items()},
         )
         early, self.early = self.early or [], None
         for notice in [*opening_notices(self.runtime, sandbox=self.told_of_sandbox), *early]:
             self.notice(notice)
 
-    def follow(self, child: "Child") -> None:
+    def follow(self, child: "Task") -> None:
         """Print a task's messages, calls and denials in stream-json."""
         inner = Printer(
             self.runtime,
@@ -328,7 +320,7 @@ async def run_headless(
     finally:
         unsubscribe()
     subtype, note, code = ended(task, err)
-    for line in await runtime.jobs.close():
+    for line in await runtime.parts.finish():
         printer.notice(line)
     if late():
         printer.notice(LATE)
@@ -391,7 +383,7 @@ async def _runs(
     runtime: Runtime, prompts: Sequence[Turn], printer: Printer, schema: "AnswerSchema | None"
 ) -> Done:
     try:
-        await runtime.servers.started()
+        await runtime.parts.ready()
     finally:
         printer.init()
     await asyncio.sleep(0)  # ends here if the write failed, which cancels this task

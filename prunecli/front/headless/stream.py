@@ -112,7 +112,7 @@ class _Streamed:
                     if isinstance(item, PrunecliError):
                         raise item
                     if code is None:
-                        await self._runtime.servers.started()
+                        await self._runtime.parts.ready()
                         self._printer.init()
                     code = await self._turn(item)
         finally:
@@ -121,7 +121,7 @@ class _Streamed:
             leave()
         if not reading.cancelled():
             reading.result()  # a defect of the reader ends the run too
-        for line in await self._runtime.jobs.close():
+        for line in await self._runtime.parts.finish():
             self._printer.notice(line)
         if self._lost:
             raise self._lost

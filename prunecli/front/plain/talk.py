@@ -11,7 +11,6 @@ from prunecli import __version__
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
 from prunecli.front.plain.effects import Effects
 from prunecli.front.plain.lines import Lines, TerminalLines, interruptible
 from prunecli.front.plain.reader import PlainReader
@@ -26,6 +25,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.runtime.user_shell import shell
 from prunecli.session.session import Session
+from prunecli.tools.asking import Inquiry, Reply
 from prunecli.util.errors import ProviderError, PrunecliError, StorageFailed, ToolError
 from prunecli.util.sanitize import one_line, source
 

@@ -21,7 +21,7 @@ from prunecli.front.presentation.entries import (
 )
 from prunecli.front.presentation.questions import Sheet
 from prunecli.runtime import Status
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import money, share, short
 from prunecli.util.sanitize import one_line, source, visible
 
 DIFF_LINES = 60
@@ -172,7 +172,7 @@ def status_line(status: Status) -> str:
         f"pruned {pruned}" if status.pruning else "pruning off",
         *([ledger.clearing.words] if ledger.cleared_tokens else []),
         money(status.bill.cost),
-        *([counted(status.jobs, "job")] if status.jobs else []),
+        *status.more,
     ]
     if status.held:
         parts.append(ours(one_line(status.held)))

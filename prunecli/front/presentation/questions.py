@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from prunecli.agent.execute import Asked
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
 from prunecli.front.presentation.entries import Diff
 from prunecli.front.presentation.outcomes import sentence
 from prunecli.model.codec import well_formed
@@ -15,6 +14,7 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.runtime.outside import is_missing, read_text
 from prunecli.safety.permissions.rule_words import covers
+from prunecli.tools.asking import Inquiry, Reply
 from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.workspace import seen_from, seen_in
 from prunecli.tools.web.address import parsed

@@ -1,4 +1,4 @@
-"""The interface to the runtime's jobs for the tools bash and jobs: moving commands to the background."""
+"""The interface through which bash moves its commands to the background."""
 
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Protocol
@@ -10,27 +10,15 @@ if TYPE_CHECKING:
 
     from prunecli.tools.processes.background import KeptOutput
     from prunecli.tools.processes.command import Moved
-    from prunecli.tools.tool import ToolContext, ToolOutput
+    from prunecli.tools.tool import ToolOutput
 
 
 class JobControl(Protocol):
-    """The commands of a session in the background, for the tools bash and jobs."""
+    """What takes the commands, as `ToolContext.parts["jobs"]`."""
 
     def movable(self, *, soon: bool) -> "Moving":
         """Return the object that can move a new command to the background: `soon`, or when the user asks. Raises
         ToolError."""
-
-    def listed(self) -> "ToolOutput":
-        """Return all jobs, one line each."""
-
-    async def look(self, number: int, lines: str | None, context: "ToolContext") -> "ToolOutput":
-        """Return a job's state and output: these lines, or the new output. Raises ToolError."""
-
-    async def wait(self, number: int, seconds: float, context: "ToolContext") -> None:
-        """Wait until a job ends, for at most this many seconds. Raises ToolError."""
-
-    async def stop(self, number: int) -> None:
-        """End a job. Raises ToolError."""
 
 
 class Moving(Protocol):

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli.tui.widgets.fitting import Piece, fitted
-from prunecli.util.figures import countdown, counted, money, share, short
+from prunecli.util.figures import countdown, money, share, short
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
         alarming = status.sandbox == "no sandbox"
         short_form = status.sandbox.removeprefix("sandbox ") if not alarming else status.sandbox
         left.append(Piece((status.sandbox, short_form, ""), "$warning" if alarming else "$muted", 2))
-    if status.jobs:
-        left.append(Piece((counted(status.jobs, "job"),), "$accent", 7))
+    left += [Piece((words,), "$accent", 7) for words in status.more]
     right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
     if (bill.cache_read or bill.cache_write) and bill.model == status.model and bill.model_prompt:
         right.append(Piece((f"hit {share(bill.model_hit_share)}", ""), "$muted", 4))

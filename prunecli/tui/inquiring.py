@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from textual.content import Content
 
-from prunecli.features.todo_and_ask.ask_tool import Inquiry, Reply
 from prunecli.front.presentation.questions import inquiry_title
+from prunecli.tools.asking import Inquiry, Reply
 from prunecli.tui.widgets.long_question import LongQuestion
 from prunecli.tui.widgets.question import Row
 from prunecli.util.sanitize import one_line

@@ -1,0 +1,80 @@
+"""The MCP servers at the moments of a runtime, and what front ends show of them."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prunecli.features.mcp.servers import PROJECT_FILE, RemoteServers
+from prunecli.model.messages import Json
+from prunecli.safety.project_settings import down_to
+
+STATES = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
+"""The states of a server that have other names in the first object of stream-json."""
+
+
+class McpServers(RemoteServers):
+    """The servers of one runtime, which its tasks share."""
+
+    def opened(self, *, headless: bool) -> None:
+        """Tell of unusable definitions, and ask about servers that need approval, or name them if `headless`."""
+        host, setup = self.host, self.host.setup
+        folders = down_to(setup.cwd) if setup.trusted else ()
+        if not host.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
+            return
+        from prunecli.features.mcp.approved import McpDefinitions  # deferred: few directories have servers
+
+        found = McpDefinitions(setup.places, setup.cwd).current(host.config, trusted=setup.trusted)
+        host.notices += found.problems
+        names = ", ".join(one.name for one in found.waiting)
+        if names and headless:
+            host.notices.append(
+                f"MCP servers not approved, so they are off: {names}. Run prunecli to approve them."
+            )
+        elif names:
+            host.opening.append("/mcp approve")
+
+    async def shown(self) -> None:
+        if self.host.gatekeeper.trusted:
+            await asyncio.to_thread(self.prepare)
+            self.starting()
+
+    def reread(self) -> Sequence[Any]:
+        """Start the servers, and ask about those that need approval."""
+        from prunecli.features.mcp.command import newly_waiting
+
+        self.starting()
+        return newly_waiting(self.host)
+
+    def status_rows(self) -> Sequence[tuple[str, str]]:
+        said = ", ".join(
+            one.name if one.state == "connected" else f"{one.name} ({one.state})" for one in self.servers
+        )
+        return (("MCP servers", f"{said} · /mcp"),) if said else ()
+
+    def facts(self) -> Mapping[str, Json]:
+        """Return the servers for the first message of stream-json, with Claude Code's states."""
+        servers: list[Json] = [
+            {
+                "name": one.name,
+                "status": STATES.get(one.state, one.state),
+                **({"error": one.fault} if one.state == "failed" else {}),
+            }
+            for one in self.servers
+        ]
+        return {"mcp_servers": servers}
+
+    def offered(self) -> Sequence[tuple[str, str]]:
+        return [(word, prompt.description) for word, prompt in self.prompts()]
+
+    def command(self, word: str, arguments: str) -> Sequence[Any] | None:
+        """Send a prompt of a server: `/server:prompt` and its arguments in order; the last takes what remains."""
+        if ":" not in word:
+            return None
+        from prunecli.features.mcp.prompts import send_prompt
+
+        return send_prompt(self, word, arguments)
+
+    def mentionable(self) -> list[str]:
+        """Return the resources of the servers, as a prompt mentions them."""
+        return self.resources()
