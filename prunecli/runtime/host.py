@@ -6,7 +6,7 @@ The runtime imports its parts, so they cannot import the runtime.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse
 from prunecli.agent.execute import Answer, Asked
@@ -16,7 +16,6 @@ from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
 from prunecli.context.state import Context
 from prunecli.model.events import Event
-from prunecli.model.messages import ToolUse
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
@@ -35,21 +34,18 @@ if TYPE_CHECKING:
     from prunecli.tools.asking import AskUser, Inquiry, Reply
 
 ASKS = "prunecli has a question for you"
-Waits: TypeAlias = Callable[[str, str, str], None]
 
 
 class Inquiries:
     """The model's questions to the user, one at a time, including those of tasks and permission questions.
 
     A front end sets `asker` of the first runtime; without it, questions stay unanswered. `within` are the inquiries
-    of the runtime that started this one for a task. When a question is shown, `waits` is called with the kind,
-    message and title of the notification.
+    of the runtime that started this one for a task.
     """
 
-    def __init__(self, host: "Host", waits: Waits, within: "Inquiries | None" = None) -> None:
+    def __init__(self, host: "Host", within: "Inquiries | None" = None) -> None:
         self.asker: AskUser | None = None
         self._host = host
-        self._waits = waits
         self._first: Inquiries = within._first if within else self
 
     async def ask(self, inquiry: "Inquiry") -> "Reply | None":
@@ -58,7 +54,7 @@ class Inquiries:
             asker = self._first.asker
             if asker is None:
                 return None
-            self._waits("permission_prompt", f"{ASKS}: {inquiry.question}", "Question")
+            self._host.parts.waits("permission_prompt", f"{ASKS}: {inquiry.question}", "Question")
             return await asker(replace(inquiry, who=self._host.who))
 
 
@@ -161,9 +157,6 @@ class Host(Protocol):
 
     async def submit(self, words: str) -> Done:
         """Send a prompt and run."""
-
-    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
-        """A question is shown to the user; see `Part.waits`."""
 
     async def go_on(self) -> Done:
         """Continue the session."""

@@ -299,6 +299,10 @@ class Parts(Mapping[str, Part]):
     def status(self) -> tuple[str, ...]:
         return tuple(filter(None, (part.extra_status() for part in self._all.values())))
 
+    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
+        for part in self._own:
+            part.waits(kind, message, title, call)
+
     async def finish(self) -> list[str]:
         return [line for part in self._own for line in await part.finish()]
 

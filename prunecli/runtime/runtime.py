@@ -25,7 +25,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Block, Text, ToolUse
+from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.plugins.features import features
@@ -104,7 +104,7 @@ class Runtime:
         self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.folders = AddedFolders(self)
-        self.inquiries: Inquiries = Inquiries(self, self.waits, within.inquiries if within else None)
+        self.inquiries: Inquiries = Inquiries(self, within.inquiries if within else None)
         self.parts: Parts = Parts(features(), self, within.parts if within else None)
         self._watch(self.session)
 
@@ -335,12 +335,8 @@ class Runtime:
         )
 
     async def _ask(self, asked: Asked) -> Answer:
-        self.waits("permission_prompt", "", "Permission needed", asked.call)
+        self.parts.waits("permission_prompt", "", "Permission needed", asked.call)
         return await self.asker(asked)
-
-    def waits(self, kind: str, message: str, title: str, call: ToolUse | None = None) -> None:
-        """A question is shown to the user; see `Part.waits`."""
-        self.parts.each(lambda part: part.waits(kind, message, title, call))
 
     def _warn(self, words: str) -> None:
         self.session.tell(Notice(words, "warning"))

@@ -67,7 +67,6 @@ class RemoteServers(Part):
     def __init__(self, runtime: Host, parent: "RemoteServers | None" = None) -> None:
         super().__init__(runtime, parent)
         self._runtime = runtime
-        self._waits = runtime.waits
         self.load: Callable[[], Sequence[Wanted]] = lambda: configured(runtime)
         self.patience = WAIT_SECONDS
         self.load_sdk: Callable[[], None] | None = None
@@ -337,7 +336,7 @@ class RemoteServers(Part):
 
     async def _answer(self, asker: "Elicit", asked: "Elicitation") -> "Reply":
         message = f"The MCP server {asked.server} asks: {asked.message}"
-        self._waits("elicitation_dialog", message, "Question from an MCP server")
+        self._runtime.parts.waits("elicitation_dialog", message, "Question from an MCP server")
         return await asker(asked)
 
     def _tell_declined(self, server: str) -> None:
