@@ -25,7 +25,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/*.md", "prunecli/**/README.md", "tests/**/README.md")
     for path in ROOT.glob(pattern)
 )
-FOR_USERS = sorted((ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")))
+FOR_USERS = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 every_user_page = pytest.mark.parametrize(
@@ -103,6 +103,11 @@ def test_every_slash_command_in_the_documents_exists(page: Path) -> None:
         named = re.match(r"/([a-z][a-z-]*)(?![\w/.:-])", line)
         if named and not any(line.startswith(folder) for folder in FOLDERS):
             assert named[1] in known, line
+
+
+def test_every_strategy_is_in_the_documents() -> None:
+    named = spans(ROOT / "docs" / "strategies.md")
+    assert set(shipped_strategies(ROOT / "prunecli").names()) <= set(named)
 
 
 def test_every_slash_command_is_in_the_documents() -> None:
@@ -183,7 +188,7 @@ def keys_in(page: Path) -> Iterator[tuple[str, ...]]:
         if language in ("", "toml") and re.search(r"^\[+[a-z]", block, re.MULTILINE):
             yield from _leaves(tomllib.loads(block))
     for span in spans(page):
-        if match := re.match(r'\[([a-z]+(?:\.[a-z_]+|\."\w+")*)\](?: ([a-z_.]+))?', span):
+        if match := re.match(r'\[(?!tool\.)([a-z]+(?:\.[a-z_]+|\."\w+")*)\](?: ([a-z_.]+))?', span):
             key = [*match[1].replace('"', "").split("."), *(match[2] or "").split(".")]
             yield tuple(part for part in key if part)
 
@@ -224,8 +229,9 @@ def test_every_module_is_in_the_table_of_its_package_with_what_would_be_lost_wit
         named = {name for name in re.findall(r"`([^`]+)`", cells[0]) if re.fullmatch(r"[\w/]+\.py", name)}
         assert not named or all(cells), row
         listed |= named
-    assert modules <= listed
-    assert {name for name in listed if not (page.parent / name).is_file()} == set()
+    gone = {name for name in listed if not (page.parent / name).is_file()}
+    assert modules <= listed, f"not in the table: {modules - listed}"
+    assert not gone, f"not in the folder: {gone}"
 
 
 @every_page
