@@ -97,10 +97,6 @@ def searches_change(context: Context, offered: bool) -> SettingChanged | None:
     return SettingChanged(SEARCHES, offered)
 
 
-def body_bytes(context: Context) -> int:
-    return sum(len(message.canonical) for message in context.messages())
-
-
 def summary_request(
     context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
 ) -> Request:

@@ -13,7 +13,6 @@ from typing import Literal
 from prunecli.agent.assemble import (
     ModelSettings,
     assemble,
-    body_bytes,
     compaction_request,
     searches_change,
     sent,
@@ -212,7 +211,7 @@ class Run:
 
     async def _lighten(self) -> None:
         """Omit images from a request that is large in bytes, until it has half its size."""
-        if (size := body_bytes(self.session.context)) > LARGE_BODY_BYTES:
+        if (size := self.session.context.wire.size) > LARGE_BODY_BYTES:
             self._leave_out_images(size // 2)
 
     def _leave_out_images(self, excess: int) -> None:
@@ -241,9 +240,9 @@ class Run:
         await self._request()
 
     async def _request(self) -> None:
-        if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
+        if (size := self.session.context.wire.size) > MAX_BODY_BYTES:
             self._leave_out_images(size - MAX_BODY_BYTES * 3 // 4)
-            if (size := body_bytes(self.session.context)) > MAX_BODY_BYTES:
+            if (size := self.session.context.wire.size) > MAX_BODY_BYTES:
                 raise ContextOverflow(f"the request is too large for the endpoint ({size:,} bytes)")
         begun = monotonic()
         request, response = await self._answered(self._next)

@@ -283,8 +283,9 @@ class Context:
         self.settings[key] = value
         if key == "model.name":
             self.counts.model(str(value), at)
-        if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
+        if key == SEARCHES:
             self.wire.remake_answers()
+        if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
             self.tool_names = tool_names(recorded) if any(map(recorded.get, ("system", "tools"))) else None
             self.preamble = preamble_of(recorded, searches=self.settings.get(SEARCHES) is not False)
             self._preamble_digest = self.preamble.digest()

@@ -317,12 +317,12 @@ class Wire:
             at -= 1
         return self.items_before(at)
 
-    def bytes_between(self, start: int, end: int) -> int:
-        """Return the number of canonical bytes in the messages from index `start` to before index `end`."""
+    @property
+    def size(self) -> int:
+        """The number of canonical bytes of all messages."""
         for at in range(len(self._ends) - 1, len(self._groups)):
             self._ends.append(self._ends[-1] + len(self._build(at).canonical))
-        last = len(self._ends) - 1
-        return self._ends[min(end, last)] - self._ends[min(start, last)] if start < end else 0
+        return self._ends[-1]
 
     def sent(self) -> None:
         """Record that a request was sent, so that later changes count as new."""

@@ -6,6 +6,7 @@ request (`warm`), because the import takes a tenth of a second.
 
 import asyncio
 import json
+import os
 import sys
 import threading
 import time
@@ -14,7 +15,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
-from uuid import uuid4
 
 from prunecli.model.codec import foreign_object, is_count
 from prunecli.model.messages import Json
@@ -252,4 +252,4 @@ class _NotOffered(BadRequest):
 
 
 def _new_tool_id() -> str:
-    return f"toolu_{uuid4().hex}"
+    return f"toolu_{os.urandom(16).hex()}"

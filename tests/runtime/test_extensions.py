@@ -506,6 +506,16 @@ async def test_instructions_of_a_subfolder_are_given_once_when_a_file_there_is_r
     ]
 
 
+async def test_a_file_that_is_a_link_gets_the_instructions_of_the_folder_it_is_in(tmp_path: Path) -> None:
+    runtime = start(tmp_path, reading("links/x.txt"))
+    put(runtime.setup.cwd / "a/x.txt", "text")
+    put(runtime.setup.cwd / "a/AGENTS.md", "Rule.")
+    put(runtime.setup.cwd / "links/AGENTS.md", "Not for that file.")
+    (runtime.setup.cwd / "links/x.txt").symlink_to("../a/x.txt")
+    await runtime.submit("go")
+    assert [title for title, _ in notices(runtime)] == ["instructions of a"]
+
+
 async def test_changed_instructions_are_given_again_on_the_next_read_there(tmp_path: Path) -> None:
     runtime = start(tmp_path, [*reading("a/x.txt"), says("Nothing read."), *reading("a/x.txt")])
     put(runtime.setup.cwd / "a/x.txt", "text")

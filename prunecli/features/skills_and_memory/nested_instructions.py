@@ -92,13 +92,17 @@ class _Folders:
     def __init__(self, root: str) -> None:
         self._root = root
         self.of = cache(self._of)
+        self._real = cache(os.path.realpath)
         self._down_to = cache(self._found)
 
     def _of(self, path: str) -> Sequence[Path]:
         """Return the folders with instructions between the root and a file, outermost first."""
         if "\0" in path:
             return ()
-        real = os.path.realpath(os.path.join(self._root, path))
+        folder, name = os.path.split(os.path.join(self._root, path))
+        real = os.path.join(self._real(folder), name)
+        if os.path.islink(real):
+            real = os.path.realpath(real)
         if not real.startswith(self._root + os.sep) or os.path.isdir(real):
             return ()
         return self._down_to(os.path.dirname(real))

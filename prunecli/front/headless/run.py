@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
-from uuid import uuid4
 
 from prunecli.agent.decide import Done, at_rest
 from prunecli.model.codec import (
@@ -145,7 +144,11 @@ class Printer:
 
     def _arrives(self, event: SessionEvent) -> None:
         """Print the arriving part of a message."""
-        for one in self.stream.read(event) if self.stream else ():
+        if self.stream is None:
+            return
+        from uuid import uuid4  # deferred, since few runs print parts
+
+        for one in self.stream.read(event):
             self._object(
                 type="stream_event",
                 event=one,
