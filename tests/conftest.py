@@ -29,7 +29,8 @@ _SETTINGS = (
 SLOW = tuple(
     f"{Path(__file__).parent}/{name}"
     for name in (
-        *("e2e/", "faults/", "golden/", "laws/", "peers/", "replay/", "screenshots/", "vectors/"),
+        *("e2e/", "faults/", "features/test_removal", "golden/", "laws/", "peers/", "replay/"),
+        *("screenshots/", "vectors/"),
         *("acp/test_streams", "agent/permissions/test_corpora", "cli/test_output", "mcp/test_faults"),
         *("mcp/test_hub", "mcp/test_real_servers", "providers/test_demo_tour", "providers/test_lazy_import"),
         *("providers/test_memory", "runtime/test_rewinding", "sandbox/test_probes", "session/test_damage"),
