@@ -11,7 +11,7 @@ from typing import Any
 
 from prunecli.config.declared import Key, declared, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted
-from prunecli.config.options import SECTIONS
+from prunecli.config.schema import Schema
 from prunecli.config.sources import FLAGS, VARIABLES
 from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.config.typed import expected, in_toml
@@ -73,7 +73,9 @@ def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
     )
     lines += _comment("Flags: " + ", ".join(f"{name} sets {key}" for name, key in FLAGS.items()) + ".")
-    for section, hint in SECTIONS.items():
+    schema = Schema(strategies, providers)
+    for section in schema.sections:
+        hint = schema.member(None, section).type
         lines += ["", *_section((section,), hint)]
         if section == "model":
             for name in providers.names():

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from prunecli.config.declared import declared, from_hint, is_mapping
 from prunecli.config.keys import dotted, parse
-from prunecli.config.options import SECTIONS, Compaction, Model, Pruning
+from prunecli.config.options import Compaction, Model, Pruning
+from prunecli.config.schema import Schema
 from prunecli.config.typed import from_text, from_toml, in_toml
 from prunecli.util.errors import ConfigError
 from tests.configuring import Desk, complaint, desk
@@ -162,7 +163,8 @@ def test_every_declared_key_is_documented_and_its_default_is_valid():
     def text_of(value):
         return value if isinstance(value, str) else in_toml(value)
 
-    for owner in SECTIONS.values():
+    schema = Schema()
+    for owner in (schema.member(None, name).type for name in schema.sections):
         check(owner if isinstance(owner, type) else owner.__args__[1])
 
 

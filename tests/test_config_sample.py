@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from prunecli.cli.flags import FLAGS
 from prunecli.config.effective import Config
-from prunecli.config.options import McpServer, Spill
+from prunecli.config.options import Spill
 from prunecli.config.sources import FLAGS as CONFIG_FLAGS
 from prunecli.config.strategies import shipped_strategies
 from prunecli.context.expectations import KINDS
+from prunecli.features.mcp.options import McpServer
 from prunecli.util.paths import PACKAGE, Places
 from tests.config_sample import UNSET, sample
 from tests.configuring import desk
@@ -43,7 +44,7 @@ def test_uncommented_every_value_is_the_default(tmp_path):
     assert config.strategy_options("pi") == here.strategies.options_class("pi")()
     documented = {item.key for item in config.items(["pi", "adaptive", "importance"])}
     assert documented == {".".join(key) for key in config.found}
-    server = config.mcp["my-server"]
+    server = config.section("mcp")["my-server"]
     assert replace(server, command="npx", args=(), env={}, headers={}) == McpServer(command="npx")
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prunecli.commands.command import NEAR, Choice, Choose, Effect, InThread, Say, Table
-from prunecli.config.effective import displayed
 from prunecli.config.keys import nearest, parse
 from prunecli.config.references import import_own
 from prunecli.config.save import save
@@ -60,13 +59,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             if option == name:
                 return [Say(f"{key} = {shown}    ({origin})")]
         _check(runtime, key)
-        value = displayed(parse(key) or ("",), runtime.config.value(key))
+        value = runtime.config.displayed(parse(key) or ("",), runtime.config.value(key))
         return [Say(f"{key} = {json.dumps(value)}    ({runtime.config.origin(key)})")]
     _check(runtime, key)
     changed = runtime.config.with_value(key, text)
     import_own(changed)
     runtime.use_config(changed)
-    shown = displayed(parse(key) or ("",), changed.value(key))
+    shown = changed.displayed(parse(key) or ("",), changed.value(key))
     said = f"{key} = {json.dumps(shown)} for this session"
     if keep:
         note = save(runtime.setup.places, changed, key, text)

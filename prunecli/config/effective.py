@@ -13,8 +13,6 @@ from prunecli.config.layer import KINDS, Kind, Layer, text_value
 from prunecli.config.options import (
     SECTIONS,
     Compaction,
-    Hooks,
-    McpServer,
     Model,
     ModelFacts,
     Permissions,
@@ -25,8 +23,9 @@ from prunecli.config.options import (
 )
 from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
-from prunecli.config.strategies import Strategies, shipped_strategies
-from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
+from prunecli.config.strategies import Strategies
+from prunecli.plugins.app import resolved
+from prunecli.providers.registry import DEFAULT, Providers
 from prunecli.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,16 +65,30 @@ class Config:
     compaction: Compaction = field(default_factory=Compaction)
     permissions: Permissions = field(default_factory=Permissions)
     sandbox: Sandbox = field(default_factory=Sandbox)
-    mcp: Mapping[str, McpServer] = field(default_factory=dict)
-    hooks: Hooks = field(default_factory=Hooks)
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
-    strategies: Strategies = field(default_factory=shipped_strategies, repr=False)
-    providers: Providers = field(default=SHIPPED, repr=False)
+    schema: Schema = field(default_factory=Schema, repr=False)
     layers: tuple[Layer, ...] = field(default=(), repr=False)
     found: Mapping[Key, Found] = field(default_factory=dict, repr=False)
     made: dict[str, "Chosen"] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The strategies made so far, by name; `references.chosen` fills it, since each request asks for them."""
+    built: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The options of features and plugins built so far, by section."""
+
+    @property
+    def strategies(self) -> Strategies:
+        return self.schema.strategies
+
+    @property
+    def providers(self) -> Providers:
+        return self.schema.providers
+
+    def section(self, name: str) -> Any:
+        """Return the options that a feature or plugin brought for a section, with the values in effect."""
+        if name not in self.built:
+            owner = self.schema.brought[name].load()
+            self.built[name] = _build(owner, tuple(name.split(".")), self.found)
+        return self.built[name]
 
     def strategy_options(self, name: str) -> Any:
         """Return the strategy's `Options` with the values in effect. Raises ConfigError for an unknown strategy."""
@@ -106,29 +119,42 @@ class Config:
     def has(self, key: str) -> bool:
         """Return whether a dotted key, which may omit `pruning`, names a value. Raises ConfigError for a strategy
         that cannot be imported."""
-        schema, parts = Schema(self.strategies, self.providers), parse(key)
-        item = schema.find(schema.resolve(parts)) if parts else None
+        parts = parse(key)
+        item = self.schema.find(self.schema.resolve(parts)) if parts else None
         return item is not None and not is_table(item.type) and not is_mapping(item.type)
 
     def value(self, key: str) -> Any:
         """Return the value of a dotted key, which may omit `pruning`. Raises ConfigError for an unknown key."""
         full = self._key(key)
-        value: Any = self
-        for at, name in enumerate(full):
-            if at == 1 and full[0] == "pruning" and name not in declared(Pruning):
-                value = self.strategy_options(name)
-            elif at == 1 and full[0] == "model" and name not in declared(Model):
-                value = self.provider_options(name)
-            else:
-                value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        value, names = self._options(*full)
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
         return value
+
+    def _options(self, section: str, name: str, *more: str) -> tuple[Any, Key]:
+        """Return the options that hold a key, and what remains of the key."""
+        if table := next((one for one in (f"{section}.{name}", section) if one in self.schema.brought), ""):
+            owner = SECTIONS.get(section)
+            if not (is_table(owner) and name in declared(owner)):
+                return self.section(table), more if "." in table else (name, *more)
+        if section == "pruning" and name not in declared(Pruning):
+            return self.strategy_options(name), more
+        if section == "model" and name not in declared(Model):
+            return self.provider_options(name), more
+        return getattr(self, section), (name, *more)
+
+    def displayed(self, key: Key, value: Any) -> Any:
+        """Return a value in a form that may be shown: without secrets."""
+        brought = self.schema.brought.get(key[0])
+        display = resolved(brought.facts["display"]) if brought else None
+        return display(key, value) if display else value
 
     def with_value(self, key: str, text: str, label: str = "", origin: str = SESSION) -> "Config":
         """Return the configuration with one value changed for the session. The key may omit `pruning`.
 
         Raises ConfigError, prefixed with `label` if given, for an unknown key or an invalid value.
         """
-        full, value = text_value(key, text, label, Schema(self.strategies, self.providers))
+        full, value = text_value(key, text, label, self.schema)
         return self._replaced("session", full, value, origin)
 
     @property
@@ -157,8 +183,12 @@ class Config:
 
         Includes the given strategies; by default, those that run and those that a layer configures.
         """
-        for section, owner in SECTIONS.items():
-            yield from self._items((section,), owner, getattr(self, section))
+        for section in self.schema.sections:
+            if section in SECTIONS:
+                yield from self._items((section,), SECTIONS[section], getattr(self, section))
+            for name, one in self.schema.brought.items():
+                if name.partition(".")[0] == section:
+                    yield from self._items(tuple(name.split(".")), one.load(), self.section(name))
             if section == "pruning":
                 for name in self._strategy_names() if strategies is None else strategies:
                     options = self.strategy_options(name)
@@ -174,7 +204,7 @@ class Config:
         rest = [other.without(key) if other.kind == "session" else other for other in self.layers]
         rest = [other for other in rest if other.kind != kind]
         layers = sorted([*rest, layer.with_value(key, value, place)], key=lambda each: KINDS.index(each.kind))
-        return config_of(tuple(layers), self.strategies, self.notices, self.providers)
+        return config_of(tuple(layers), self.schema, self.notices)
 
     def _provider_names(self) -> Iterator[str]:
         configured = sorted({key[1] for key in self.found if key[0] == "model" and len(key) > 2})
@@ -185,10 +215,9 @@ class Config:
         return tuple(dict.fromkeys((*self.pruning.strategies, *_configured_strategies(self.found))))
 
     def _key(self, text: str) -> Key:
-        schema = Schema(self.strategies, self.providers)
         key = parse(text)
-        full = schema.resolve(key) if key else ()
-        item = schema.find(full)
+        full = self.schema.resolve(key) if key else ()
+        item = self.schema.find(full)
         if item is None or is_table(item.type) or is_mapping(item.type):
             known = [entry.key for entry in self.items()]
             inside = [
@@ -213,39 +242,24 @@ class Config:
             for item in declared(owner).values():
                 yield from self._items((*above, item.name), item.type, getattr(value, item.name))
         else:
-            yield Item(dotted(above), displayed(above, value), self._origin(above))
+            yield Item(dotted(above), self.displayed(above, value), self._origin(above))
 
 
 def _rank(found: Found) -> int:
     return KINDS.index(found.layers[-1].kind)
 
 
-def displayed(key: Key, value: Any) -> Any:
-    """Return a value in a form that may be shown: without the secrets given to an MCP server."""
-    if key[0] != "mcp" or not isinstance(value, str):
-        return value
-    from prunecli.features.mcp.starting import masked, masked_url  # deferred: few configurations name servers
-
-    if key[2] == "url":
-        return masked_url(value)
-    return masked(value) if key[2] in ("env", "headers") else value
-
-
-def config_of(
-    layers: tuple[Layer, ...],
-    strategies: Strategies,
-    notices: tuple[str, ...],
-    providers: Providers,
-) -> Config:
+def config_of(layers: tuple[Layer, ...], schema: Schema, notices: tuple[str, ...]) -> Config:
     """Merge layers into a configuration; later layers take precedence.
 
     Raises ConfigError if values that are valid on their own do not fit together.
     """
     found = merged(layers)
     sections = {name: _build(owner, (name,), found) for name, owner in SECTIONS.items()}
-    config = Config(
-        **sections, notices=notices, strategies=strategies, providers=providers, layers=layers, found=found
-    )
+    config = Config(**sections, notices=notices, schema=schema, layers=layers, found=found)
+    for name in schema.brought:
+        if any(key[: name.count(".") + 1] == tuple(name.split(".")) for key in found):
+            config.section(name)
     for name in _configured_strategies(found):
         config.strategy_options(name)
     for name in {key[1] for key in found if len(key) > 2 and key[0] == "model"}:

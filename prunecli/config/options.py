@@ -1,4 +1,4 @@
-"""The options: one frozen class for each section of config.toml.
+"""The options of the core: one frozen class for each section of config.toml. Features and plugins bring others.
 
 A field is `Annotated[type, "What it does.", ALLOWED]`, with a pair (lowest, highest) if it has bounds, and its
 default value. `ALLOWED` lets a project's file set it; `Refused` gives the reason why not, as `refused` of a class
@@ -7,7 +7,7 @@ sample-config.toml, `config show` and all error messages are derived from these 
 """
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field
 from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -22,8 +22,6 @@ from prunecli.util.sanitize import without_password
 Ratio: TypeAlias = Annotated[float, (0, 1)]
 Count: TypeAlias = Annotated[int, (1, None)]
 Size: TypeAlias = Annotated[int, (0, None)]
-Groups: TypeAlias = tuple[Any, ...]
-"""Tables of a matcher and its hooks; `extensions.hook_settings` checks them."""
 Price: TypeAlias = Annotated[float, (0, None)]
 
 THINKING_FLOOR = 1024
@@ -322,86 +320,6 @@ class Ui:
             raise ValueError(f"keys.{wrong[0]}: {wrong[1]}")
 
 
-@frozen
-class McpLogin:
-    """The login at a server that asks for one."""
-
-    refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
-
-    enabled: Annotated[bool, "Log in with OAuth if the server asks for it: /mcp login NAME."] = True
-    client_id: Annotated[str, "The client id, if the server does not register clients by itself."] = ""
-    callback_port: Annotated[
-        int, "The port of the redirect http://localhost:PORT/callback registered for it; 0: any.", (0, 65535)
-    ] = 0
-    scopes: Annotated[tuple[str, ...], "Scopes to request instead of the server's."] = ()
-
-
-@frozen
-class McpServer:
-    """An MCP server: a program to start (command) or an address (url). Values may contain ${VARIABLE} or
-    ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Projects have
-    .mcp.json."""
-
-    refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
-
-    command: Annotated[str, "The program to start."] = ""
-    args: Annotated[tuple[str, ...], "Its arguments."] = ()
-    env: Annotated[
-        Mapping[str, str],
-        "Environment variables, besides PATH, HOME and a few more. prunecli's key is not passed on.",
-    ] = field(default_factory=dict)
-    cwd: Annotated[str, "The folder it runs in; empty: the current one."] = ""
-    url: Annotated[str, "URL of a remote server: https, or http for this machine only."] = ""
-    transport: Annotated[Literal["http", "sse"], "The protocol of this URL; sse is the older one."] = "http"
-    headers: Annotated[Mapping[str, str], "Headers to send to it."] = field(default_factory=dict)
-    oauth: Annotated[McpLogin, "Login for servers that require one."] = McpLogin()
-    enabled: Annotated[bool, "Connect to this server."] = True
-    timeout: Annotated[
-        float, (0.1, 86_400), "Timeout in seconds for connecting, and for a call without progress."
-    ] = 60.0
-
-    def __post_init__(self) -> None:
-        if self.command and self.url:
-            raise ValueError("url: expected command or url, not both")
-        if not self.command and not self.url:
-            raise ValueError("command: expected command or url, got neither")
-
-
-@frozen
-class Hooks:
-    """Commands to run, or addresses to ask, at events, in Claude Code's form.
-
-    One array of tables per event: [[hooks.PreToolUse]], below it matcher = "Bash" and
-    hooks = [{type = "command", command = "check.py", timeout = 5}], or {type = "http", url = "https://..."}.
-    """
-
-    refused: ClassVar[str] = (
-        "they run commands; .prunecli/hooks.json may hold them, and they run once you approve them"
-    )
-
-    SessionStart: Annotated[Groups, "Matcher: startup, resume, clear or compact."] = ()
-    SessionEnd: Annotated[Groups, "Matcher: other."] = ()
-    UserPromptSubmit: Annotated[Groups, "No matcher."] = ()
-    PreToolUse: Annotated[Groups, "Matcher: tool names such as Edit|Write."] = ()
-    PostToolUse: Annotated[Groups, "Matcher: tool names, as for PreToolUse."] = ()
-    PostToolUseFailure: Annotated[Groups, "Matcher: tool names, as for PreToolUse."] = ()
-    Stop: Annotated[Groups, "No matcher."] = ()
-    SubagentStop: Annotated[Groups, "Matcher: the name of the subagent."] = ()
-    PreCompact: Annotated[Groups, "Matcher: manual or auto."] = ()
-    Notification: Annotated[Groups, "Matcher: permission_prompt, idle_prompt or elicitation_dialog."] = ()
-    PrePrune: Annotated[
-        Groups, "No matcher. Sees prunes before they are made; may veto them or pin entries."
-    ] = ()
-
-    def table(self) -> dict[str, Any]:
-        return {item.name: list(groups) for item in fields(self) if (groups := getattr(self, item.name))}
-
-    @property
-    def any(self) -> bool:
-        """Whether there are any."""
-        return bool(self.table())
-
-
 SECTIONS: Mapping[str, Any] = {
     "model": Model,
     "models": Mapping[str, ModelFacts],
@@ -410,11 +328,9 @@ SECTIONS: Mapping[str, Any] = {
     "compaction": Compaction,
     "permissions": Permissions,
     "sandbox": Sandbox,
-    "mcp": Mapping[str, McpServer],
-    "hooks": Hooks,
     "ui": Ui,
 }
-"""The sections by name, in the order of `config show`."""
+"""The sections of the core by name, in the order of `config show`; features and plugins bring others."""
 
 
 def _is_address(text: str) -> bool:

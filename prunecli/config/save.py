@@ -14,7 +14,6 @@ from prunecli.config.effective import Config
 from prunecli.config.files import parse_toml, read, reason
 from prunecli.config.keys import dotted
 from prunecli.config.layer import text_value
-from prunecli.config.schema import Schema
 from prunecli.util.errors import ConfigError
 from prunecli.util.file_systems import lock
 from prunecli.util.paths import Places
@@ -27,7 +26,7 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
     `key` and `text` are as for `Config.with_value`; the text "null" unsets a value that may be unset. Raises
     ConfigError for an invalid value, alone or with others, and for a file that cannot be written.
     """
-    full, value = text_value(key, text, "", Schema(config.strategies, config.providers))
+    full, value = text_value(key, text, "", config.schema)
     place = places.shown(places.settings_file)
     after = config.saved(full, value, place)
     with _locked(places.config):

@@ -1,4 +1,5 @@
-"""The valid dotted keys: the sections, and the options of each strategy below `pruning`.
+"""The valid dotted keys: the sections of the core, those that features and plugins bring, and the options of each
+strategy below `pruning`.
 
 Turns a table of a file into typed values by key and reports errors.
 """
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 from prunecli.config.declared import Declared, Key, declared, from_hint, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted, nearest
 from prunecli.config.options import SECTIONS, Model, Pruning
-from prunecli.config.strategies import Strategies
+from prunecli.config.strategies import Strategies, shipped_strategies
 from prunecli.config.typed import MistypedError, expected, from_text, from_toml, got
+from prunecli.plugins.app import Brought, Installed, resolved
+from prunecli.plugins.features import features
 from prunecli.providers.registry import SHIPPED, Providers
 from prunecli.util.by_project import ByProject, Refused
 from prunecli.util.errors import ConfigError
@@ -23,15 +26,38 @@ SECRETS = ("api_key", "auth_token", "key", "token", "apikey", "secret", "passwor
 
 
 class Schema(NamedTuple):
-    """The valid keys, given the strategies and providers."""
+    """The valid keys, given the strategies, the providers, and what is installed (by default, the features)."""
 
-    strategies: Strategies
+    strategies: Strategies = shipped_strategies()
     providers: Providers = SHIPPED
+    installed: Installed | None = None
+
+    @property
+    def brought(self) -> Mapping[str, Brought]:
+        """The options of features and plugins by section. "tools" are further keys of it, "tools.web" a table."""
+        return (self.installed or features()).of("options")
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The sections in the order of `config show`; those of features and plugins come before the last."""
+        *core, last = SECTIONS
+        return (*core, *(name for name in self.brought if "." not in name and name not in SECTIONS), last)
+
+    def _added(self, section: str) -> dict[str, Declared]:
+        """Return what features and plugins add to a section of the core."""
+        found = dict(declared(self.brought[section].load())) if section in self.brought else {}
+        for name, one in self.brought.items():
+            if name.startswith(f"{section}."):
+                table = name.removeprefix(f"{section}.")
+                found[table] = from_hint(table, one.load())
+        return found
 
     def member(self, owner: Any, name: str) -> Declared | None:
         """Return the field `name` of a table type, or of the root if `owner` is None; None if there is none."""
         if owner is None:
-            return from_hint(name, SECTIONS[name]) if name in SECTIONS else None
+            if name in SECTIONS:
+                return from_hint(name, SECTIONS[name])
+            return from_hint(name, self.brought[name].load()) if name in self.brought else None
         if is_mapping(owner):
             return from_hint(name, item_type(owner))
         if not is_table(owner):
@@ -42,18 +68,18 @@ class Schema(NamedTuple):
             return Declared(name, self.strategies.options_class(name))
         if owner is Model and (options := self.providers.options_class(name)):
             return Declared(name, options)
-        return None
+        return self._added(_section_of(owner)).get(name)
 
     def names(self, owner: Any) -> tuple[str, ...]:
         """Return the valid names in a table of this type; none for a free table."""
         if owner is None:
-            return tuple(SECTIONS)
+            return self.sections
         if not is_table(owner):
             return ()
         extra = self.strategies.names() if owner is Pruning else ()
         if owner is Model:
             extra = tuple(name for name in self.providers.names() if self.providers.options_class(name))
-        return (*declared(owner), *extra)
+        return (*declared(owner), *self._added(_section_of(owner)), *extra)
 
     def find(self, key: Key) -> Declared | None:
         """Return the value or table at a key; None if the key is not valid."""
@@ -79,7 +105,7 @@ class Schema(NamedTuple):
     def resolve(self, key: Key) -> Key:
         """Return the full key of one that may omit `pruning`: ("pi", "prune_protect")."""
         longer = ("pruning", *key)
-        if key and key[0] not in SECTIONS and key[0] in self.names(Pruning):
+        if key and key[0] not in self.sections and key[0] in self.names(Pruning):
             return longer
         return key
 
@@ -144,8 +170,9 @@ class Schema(NamedTuple):
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",
                         _all(tools),
                     )
-        if key[0] in ("mcp", "hooks"):
-            self._check_extension(key, value, fault)
+        if (brought := self.brought.get(key[0])) and (check := resolved(brought.facts["check"])):
+            for wrong, problem in check(key, value):
+                fault(wrong, problem, "")
         if key[0] == "permissions" and key[1] != "mode":
             from prunecli.safety.permissions.rules import parse_rule
 
@@ -154,20 +181,6 @@ class Schema(NamedTuple):
                     parse_rule(rule)
                 except ConfigError as error:
                     fault(key, error.message, error.hint)
-
-    def _check_extension(self, key: Key, value: Any, fault: Fault) -> None:
-        if key[0] == "mcp":
-            from prunecli.features.mcp.definition import name_problem, text_problem
-
-            if problem := name_problem(key[1]):
-                fault(key[:2], problem, "")
-            if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
-                fault(key[:3], problem, "")
-        if key[0] == "hooks":
-            from prunecli.features.hooks.settings import parse
-
-            for problem in parse({key[1]: list(value)}).problems:
-                fault(key, problem.removeprefix(f"hooks.{key[1]}"), "")
 
     def _unknown(self, owner: Any, key: Key, fault: Fault) -> NoReturn:
         """Report an unknown key and suggest a similar one in its table, or the same name in another."""
@@ -183,10 +196,15 @@ class Schema(NamedTuple):
 
     def _elsewhere(self, name: str) -> str:
         """Return the full key with this name in another section, for a forgotten or mistaken section."""
-        for section, owner in SECTIONS.items():
-            if name in self.names(owner):
+        for section in self.sections:
+            item = self.member(None, section)
+            if item and name in self.names(item.type):
                 return dotted((section, name))
         return ""
+
+
+def _section_of(owner: Any) -> str:
+    return next((name for name, kind in SECTIONS.items() if kind is owner), "")
 
 
 def _all(names: tuple[str, ...]) -> str:

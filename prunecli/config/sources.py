@@ -13,6 +13,7 @@ from prunecli.config.layer import Kind, Layer, file_layer, text_layer
 from prunecli.config.project_config import project_files
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
+from prunecli.plugins.app import Installed
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, absolute
@@ -53,6 +54,7 @@ def load(
     trusted: bool = False,
     strategies: Strategies | None = None,
     providers: Providers = SHIPPED,
+    installed: Installed | None = None,
 ) -> Config:
     """Load the configuration for a directory.
 
@@ -61,8 +63,7 @@ def load(
     project files are not opened, and a notice mentions each one. Raises ConfigError for any error in any source:
     prunecli does not start with half a configuration.
     """
-    strategies = strategies or Strategies.of(places)
-    schema = Schema(strategies, providers)
+    schema = Schema(strategies or Strategies.of(places), providers, installed)
     if (home := environ.get("PRUNECLI_HOME")) and not absolute(home, places.home):
         raise ConfigError(f"PRUNECLI_HOME: expected an absolute path, got {home!r}")
     layers = list(_user_layers(places, config_file, schema))
@@ -70,7 +71,8 @@ def load(
     for path in project_files(cwd):
         if trusted:
             name = os.path.relpath(path, cwd.resolve())
-            layers += _layer("project", path, name, places, Schema(strategies.only_shipped(), providers))
+            shipped = schema._replace(strategies=schema.strategies.only_shipped())
+            layers += _layer("project", path, name, places, shipped)
         elif os.path.lexists(path):
             notices.append(
                 f"{places.shown(path)} was not read: this directory is not trusted (run `prunecli trust`)"
@@ -78,7 +80,7 @@ def load(
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
     layers = [_with_address(layer, environ) for layer in layers if layer.values]
-    return config_of(tuple(layers), strategies, tuple(notices), providers)
+    return config_of(tuple(layers), schema, tuple(notices))
 
 
 def user_files(places: Places, config_file: Path | None) -> tuple[Path, ...]:

@@ -113,9 +113,14 @@ class App:
         before it; `text` is its help."""
         self._file("subcommand", name, target, help=text, flags=flags)
 
-    def options(self, section: str, target: Any) -> None:
-        """Add the section `[section]` of the configuration: an options class, as in `prunecli.config.options`."""
-        self._file("options", section, target)
+    def options(self, section: str, target: Any, *, check: Any = None, display: Any = None) -> None:
+        """Add the section `[section]` of the configuration: an options class, as in `prunecli.config.options`, or a
+        `Mapping[str, ...]` of one for a table per name. "tools" adds keys to that section, "tools.web" a table.
+
+        `check` yields the wrong key and a problem for a key and its value, beyond what types and `__post_init__`
+        tell. `display` returns a value without its secrets.
+        """
+        self._file("options", section, target, check=check, display=display)
 
     def strategy(self, name: str, target: Any) -> None:
         """Add a pruning strategy: a module or class with `propose` and, if it has options, `Options`."""
@@ -142,7 +147,8 @@ class App:
         self._file_next("status", segment)
 
     def check(self, line: Any) -> None:
-        """Add a check of `prunecli doctor`."""
+        """Add a check of `prunecli doctor`: a function of the configuration that returns findings, as in
+        `prunecli.providers.registry`."""
         self._file_next("check", line)
 
     def provider(self, name: str, target: Any) -> None:

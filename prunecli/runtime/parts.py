@@ -7,7 +7,8 @@ runtime makes one of each. A runtime of a task is given the part of the runtime 
 
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from prunecli.agent.hooks import Chain, Hooks, Recordable
 from prunecli.model.messages import Block, Json, ToolUse
@@ -29,6 +30,18 @@ class Prompt(NamedTuple):
 
     text: str
     mentioning: str
+
+
+class GivenServer(NamedTuple):
+    """An MCP server that an editor brings: a program to start, or an address."""
+
+    name: str
+    transport: Literal["stdio", "http", "sse"]
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = MappingProxyType({})
+    url: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Part:
@@ -54,6 +67,10 @@ class Part:
         return False
 
     # Sessions and configuration --------------------------------------------------------------------------
+
+    def use_servers(self, given: Sequence[GivenServer]) -> Sequence[str]:
+        """An editor opened the session and brings servers. Return a line for each that is not used."""
+        return ()
 
     def switched(self, session: "Session") -> None:
         """Another session is open now."""

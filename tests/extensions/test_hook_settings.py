@@ -294,6 +294,6 @@ def test_a_file_that_a_hook_writes_is_no_part_of_its_definition(tmp_path: Path) 
 def test_every_event_has_a_default_place_in_the_configuration() -> None:
     from dataclasses import fields
 
-    from prunecli.config.options import Hooks
+    from prunecli.features.hooks.options import Hooks
 
     assert {one.name for one in fields(Hooks)} == set(EVENTS)

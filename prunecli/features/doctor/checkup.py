@@ -10,13 +10,13 @@ import stat
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from importlib.util import find_spec
 from pathlib import Path
 
 from prunecli import __version__
 from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
 from prunecli.config.effective import Config
 from prunecli.features.doctor.probing import price, questions
+from prunecli.plugins.features import features
 from prunecli.providers.models import ModelInfo, ModelTable, Offer, expectations_of
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
@@ -116,7 +116,9 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
     if name == DEFAULT and endpoint.state == "ok":
         found.append(_features(patient, config))
     found.append(_sandbox(patient, config))
-    return [*found, *_servers(config), _rg(patient), _sessions(patient)]
+    for check in features().of("check").values():
+        found += check.load()(config)
+    return [*found, _rg(patient), _sessions(patient)]
 
 
 def _terminal(patient: Patient) -> Finding:
@@ -208,16 +210,6 @@ def _sandbox(patient: Patient, config: Config) -> Finding:
         return Finding("sandbox", "ok", f"{in_words(chosen)}, {network_in_words(config.sandbox.network)}")
     state: State = "problem" if config.sandbox.mode == "require" else "warning"
     return Finding("sandbox", state, in_words(chosen), INSTALL)
-
-
-def _servers(config: Config) -> list[Finding]:
-    if not config.mcp:
-        return []
-    said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in config.mcp.items())
-    if find_spec("mcp") is None:
-        hint = "pip install 'prunecli[mcp]'"
-        return [Finding("MCP servers", "problem", f"{said}: the extra is missing", hint)]
-    return [Finding("MCP servers", "ok", f"{said}; /mcp shows their state")]
 
 
 def _rg(patient: Patient) -> Finding:

@@ -8,4 +8,7 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.command("hooks", "prunecli.features.hooks.command")
+    app.options(
+        "hooks", "prunecli.features.hooks.options:Hooks", check="prunecli.features.hooks.settings:wrong"
+    )
     app.part("hooks", "prunecli.features.hooks.hooking:Hooking")

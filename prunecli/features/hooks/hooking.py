@@ -78,7 +78,9 @@ class Hooking(Part):
         """Whether any source may contain hooks. Opens no files."""
         setup, config = self.runtime.setup, self.runtime.config
         names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
-        return config.hooks.any or any(map(os.path.lexists, (*names, setup.places.home / USER_FILE)))
+        return config.section("hooks").any or any(
+            map(os.path.lexists, (*names, setup.places.home / USER_FILE))
+        )
 
     @property
     def sources(self) -> "tuple[Source, ...]":
@@ -100,7 +102,7 @@ class Hooking(Part):
         from prunecli.features.hooks.sources import Source, read_source
 
         setup, found = self.runtime.setup, list[Source | None]()
-        own = parse(self.runtime.config.hooks.table())
+        own = parse(self.runtime.config.section("hooks").table())
         if own.hooks:
             found.append(Source("config.toml", setup.cwd, setup.cwd, own.hooks))
         user = setup.places.home / USER_FILE

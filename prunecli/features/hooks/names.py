@@ -9,29 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.model.messages import Json
-
-TOOLS: Mapping[str, str] = {
-    "bash": "Bash",
-    "read": "Read",
-    "write": "Write",
-    "edit": "Edit",
-    "grep": "Grep",
-    "find": "Glob",
-    "ls": "LS",
-    "task": "Task",
-    "todo": "TodoWrite",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-}
-"""prunecli's tools in Claude Code's spelling. All others keep their names."""
-
-OURS: Mapping[str, str] = {
-    **{theirs: ours for ours, theirs in TOOLS.items()},
-    "MultiEdit": "edit",
-    "NotebookEdit": "edit",
-    "Agent": "task",
-}
-"""The reverse, plus tools of Claude Code that prunecli replaces with its own."""
+from prunecli.runtime.claude_code import TOOLS
 
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "bash": {"background": "run_in_background"},

@@ -128,6 +128,12 @@ def parse(table: Json) -> Parsed:
     return Parsed(tuple(found), tuple(problems))
 
 
+def wrong(key: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what is wrong with the hooks of an event in the configuration."""
+    for problem in parse({key[1]: list(value)}).problems:
+        yield key, problem.removeprefix(f"hooks.{key[1]}")
+
+
 def _of_event(event: str, groups: Any) -> Iterator[Hook | str]:
     key = f"hooks.{event}"
     if not isinstance(groups, Sequence) or isinstance(groups, str):

@@ -14,4 +14,11 @@ def install(app: "App") -> None:
     app.tool("prunecli.features.mcp.search_tool:McpSearch", "mcp_search", switch="mcp")
     app.tool("prunecli.features.mcp.call_tool:McpCall", "mcp_call", switch="mcp")
     app.command("mcp", "prunecli.features.mcp.command")
+    app.options(
+        "mcp",
+        "prunecli.features.mcp.options:Servers",
+        check="prunecli.features.mcp.definition:wrong",
+        display="prunecli.features.mcp.starting:displayed",
+    )
+    app.check("prunecli.features.mcp.starting:findings")
     app.part("mcp", "prunecli.features.mcp.part:McpServers")

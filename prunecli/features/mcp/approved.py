@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prunecli.config.effective import Config
-from prunecli.config.options import McpServer
 from prunecli.features.mcp.definition import Definition, OAuth
 from prunecli.features.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers
+from prunecli.features.mcp.options import McpServer
 from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, is_empty_folder, leads_outside
 from prunecli.util.errors import ConfigError
@@ -46,7 +46,7 @@ class McpDefinitions:
     def current(self, config: Config, *, trusted: bool) -> Servers:
         """Return the servers currently defined in the files. Raises nothing."""
         problems, own = list[str](), dict[str, Definition]()
-        for name, options in config.mcp.items():
+        for name, options in config.section("mcp").items():
             try:
                 own[name] = self._own(name, options, config, trusted=trusted)
             except ConfigError as error:

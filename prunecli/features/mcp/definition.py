@@ -161,6 +161,14 @@ class Definition:
             yield "url", "not both command and url", "use command to start a server, url to connect to one"
 
 
+def wrong(key: tuple[str, ...], value: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what is wrong with the name of a server in the configuration, or with a value of it."""
+    if problem := name_problem(key[1]):
+        yield key[:2], problem
+    if problem := text_problem(".".join(key[2:]), value) if isinstance(value, str) else "":
+        yield key[:3], problem
+
+
 def text_problem(key: str, text: str) -> str:
     """Return why a value cannot work at a key ("url", "env.NAME", "headers.NAME"), or "". It may contain references.
 

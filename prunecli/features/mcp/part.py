@@ -5,9 +5,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prunecli.features.mcp.servers import PROJECT_FILE, RemoteServers
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.servers import PROJECT_FILE, RemoteServers, with_given
 from prunecli.model.messages import Json
+from prunecli.runtime.parts import GivenServer
 from prunecli.safety.project_settings import down_to
+from prunecli.util.errors import ConfigError
+from prunecli.util.sanitize import one_line
 
 STATES = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
 """The states of a server that have other names in the first object of stream-json."""
@@ -20,7 +24,9 @@ class McpServers(RemoteServers):
         """Tell of unusable definitions, and ask about servers that need approval, or name them if `headless`."""
         host, setup = self.host, self.host.setup
         folders = down_to(setup.cwd) if setup.trusted else ()
-        if not host.config.mcp and not any(os.path.lexists(folder / PROJECT_FILE) for folder in folders):
+        if not host.config.section("mcp") and not any(
+            os.path.lexists(folder / PROJECT_FILE) for folder in folders
+        ):
             return
         from prunecli.features.mcp.approved import McpDefinitions  # deferred: few directories have servers
 
@@ -33,6 +39,32 @@ class McpServers(RemoteServers):
             )
         elif names:
             host.opening.append("/mcp approve")
+
+    def use_servers(self, given: Sequence[GivenServer]) -> Sequence[str]:
+        """Add servers of the editor, which need no approval because the user configured them there.
+
+        Like all servers, they run only in a trusted directory. If config.toml has a server of the same name, that
+        one is used, because rules may refer to it.
+        """
+        ours, problems = list[Definition](), list[str]()
+        for server in given:
+            made = Definition(**server._asdict(), origin="the editor")
+            try:
+                made.check()
+            except ConfigError as error:
+                problems.append(f"MCP server not used: {one_line(error.message)}")
+                continue
+            if made.name in self.host.config.section("mcp"):
+                problems.append(
+                    f"MCP server {one_line(made.name)}: the server of this name in config.toml is used instead"
+                )
+            else:
+                ours.append(made)
+        if ours:
+            self.load = lambda: with_given(self.host, ours)
+            if not self.host.gatekeeper.trusted:
+                problems.append("The editor's MCP servers start once this folder is trusted.")
+        return problems
 
     async def shown(self) -> None:
         if self.host.gatekeeper.trusted:

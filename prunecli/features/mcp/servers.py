@@ -357,7 +357,7 @@ def configured(runtime: Host) -> "Sequence[Wanted]":
     """Return the servers of the configuration and the project, with the reasons why some are not started."""
     setup, trusted = runtime.setup, runtime.gatekeeper.trusted
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
-    if not runtime.config.mcp and not project:
+    if not runtime.config.section("mcp") and not project:
         return ()  # before the import, because this runs at each startup
     from prunecli.features.mcp.approved import McpDefinitions
     from prunecli.features.mcp.hub import Wanted
@@ -372,3 +372,12 @@ def configured(runtime: Host) -> "Sequence[Wanted]":
         *map(of, found.usable),
         *(Wanted(one, "needs approval", f"/mcp approve {one.name}") for one in found.waiting),
     ]
+
+
+def with_given(runtime: Host, given: "Sequence[Definition]") -> "Sequence[Wanted]":
+    """Return the servers of the configuration and the project, and those of the editor, which come first."""
+    from prunecli.features.mcp.hub import Wanted
+
+    names = {one.name for one in given}
+    own = [one for one in configured(runtime) if one.definition.name not in names]
+    return [*own, *map(Wanted, given)]

@@ -1,9 +1,14 @@
-"""Starting a server: its environment, and the explanation that the user sees before allowing it."""
+"""Starting a server: its environment, the explanation that the user sees before allowing it, and what `config show`
+and `doctor` show of it."""
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 
+from prunecli.config.effective import Config
 from prunecli.features.mcp.definition import VARIABLE, Definition
+from prunecli.features.mcp.options import Servers
+from prunecli.providers.registry import Finding
 from prunecli.util.sanitize import one_line
 
 _KEPT = frozenset(
@@ -48,6 +53,27 @@ def masked_url(url: str) -> str:
     address, mark, _ = url.partition("?")
     address, anchor, _ = address.partition("#")
     return f"{address}{mark or anchor}{_HIDDEN}" if mark or anchor else address
+
+
+def displayed(key: tuple[str, ...], value: object) -> object:
+    """Return a value of the configuration for the screen."""
+    if not isinstance(value, str):
+        return value
+    if key[2] == "url":
+        return masked_url(value)
+    return masked(value) if key[2] in ("env", "headers") else value
+
+
+def findings(config: Config) -> list[Finding]:
+    """Return what `prunecli doctor` says of the servers."""
+    servers: Servers = config.section("mcp")
+    if not servers:
+        return []
+    said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in servers.items())
+    if find_spec("mcp") is None:
+        hint = "pip install 'prunecli[mcp]'"
+        return [Finding("MCP servers", "problem", f"{said}: the extra is missing", hint)]
+    return [Finding("MCP servers", "ok", f"{said}; /mcp shows their state")]
 
 
 def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]:

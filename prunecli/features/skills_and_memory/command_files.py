@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from prunecli.features.hooks.names import OURS
+from prunecli.runtime.claude_code import OURS
 from prunecli.runtime.definition_folders import Found, Owner
 from prunecli.runtime.front_matter import items, read, text
 from prunecli.util.errors import ConfigError

@@ -7,7 +7,7 @@ model and maxTurns. Other fields are ignored, with a note.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from prunecli.features.hooks.names import OURS, TOOLS
+from prunecli.runtime.claude_code import OURS, TOOLS
 from prunecli.runtime.definition_folders import Found
 from prunecli.runtime.front_matter import items, read, text
 from prunecli.util.errors import ConfigError
