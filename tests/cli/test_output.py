@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from prunecli.cli.app import app
-from prunecli.cli.flags import COMMANDS
+from prunecli.cli.flags import commands
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -96,7 +96,7 @@ FULL = pytest.param(">/dev/full", 1, "cannot write output: No space left on devi
 
 def test_no_subcommand_is_forgotten() -> None:
     group: Any = typer.main.get_command(app)
-    found = {name: group.get_command(None, name) for name in COMMANDS}
+    found = {name: group.get_command(None, name) for name in commands()}
     below = {
         name: [f"{name} {one}" for one in getattr(found[name], "commands", {})] or [name] for name in found
     }
