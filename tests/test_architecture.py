@@ -32,6 +32,7 @@ ASYNC_ALLOWED = (
     "runtime",
     "commands",
     "tui",
+    "front/effects.py",
     "front/headless",
     "front/plain",
     "features",

@@ -1,19 +1,19 @@
 """Slash commands: the registry, and the effects that commands return.
 
 Each command's file defines `run(runtime, arguments)`; the first docstring line is the command's help. The file may
-define `ALIASES`. Commands never touch the screen: they return effects, and front ends carry them out.
+define `ALIASES`, and `NOT_IN` (see `Command.not_in`). Commands never touch the screen: they return effects, and front
+ends carry them out.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from prunecli.config.keys import nearest
 from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
-from prunecli.session.session import Session
 from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import names_in
@@ -72,10 +72,13 @@ class Live:
 
 
 @frozen
-class ShowContext:
-    """Open the context inspector. A front end without a screen shows the table."""
+class ShowScreen:
+    """Open a screen. `screen` is a reference ("module:Class") to what makes it from `given`. Front ends without
+    screens carry out `instead`."""
 
-    table: "Callable[[], Table]"
+    screen: str
+    given: tuple[object, ...]
+    instead: "Callable[[], Sequence[Effect]]"
 
 
 @frozen
@@ -115,14 +118,6 @@ class PickSession:
 
 
 @frozen
-class ShowTask:
-    """Show the transcript of a task, read-only."""
-
-    number: int
-    session: Session
-
-
-@frozen
 class Submit:
     """Send this prompt to the agent, as if typed."""
 
@@ -148,11 +143,6 @@ class EditFile:
 @frozen
 class SwitchSession:
     """The runtime has switched to another session; show it from the beginning."""
-
-
-@frozen
-class GoOn:
-    """Continue the session without a new prompt."""
 
 
 @frozen
@@ -198,13 +188,12 @@ class FillPrompt:
 
 
 @frozen
-class RewindNow:
-    """Restore the conversation, the files or both to the state after record `seq`, then fill the prompt."""
+class Work:
+    """Work on the session: runs like a prompt, so that nothing else runs meanwhile and Esc stops it, and returns more
+    effects. `words` describe it. It may raise PrunecliError."""
 
-    seq: int
-    conversation: bool
-    files: bool
-    text: str = ""
+    words: str
+    work: "Callable[[], Coroutine[Any, Any, Sequence[Effect]]]"
 
 
 @frozen
@@ -234,22 +223,20 @@ class Quit:
 Effect: TypeAlias = (
     Say
     | Table
-    | ShowContext
+    | ShowScreen
     | Choose
     | PickSession
-    | ShowTask
     | Submit
     | SetTheme
     | EditFile
     | SwitchSession
-    | GoOn
     | CompactNow
     | Copy
     | Reconfigured
     | SetMouse
     | AskSecret
     | FillPrompt
-    | RewindNow
+    | Work
     | InThread
     | RunLine
     | Quit
@@ -259,12 +246,16 @@ RunCommand: TypeAlias = Callable[[Runtime, str], Sequence[Effect]]
 
 @frozen
 class Command:
-    """A slash command; `name` has no slash, `help` is one line."""
+    """A slash command; `name` has no slash, `help` is one line.
+
+    `not_in` has each kind of front end in which it does not work ("headless", "editor"), with what to do instead.
+    """
 
     name: str
     help: str
     aliases: tuple[str, ...]
     run: RunCommand
+    not_in: Mapping[str, str]
 
 
 def command_names() -> tuple[str, ...]:
@@ -286,7 +277,7 @@ def load(name: str) -> Command:
     """Import a command by name. Raises ImportError if there is none."""
     module = _module(name)
     text = (module.run.__doc__ or "").strip().split("\n")[0]
-    return Command(name, text, tuple(getattr(module, "ALIASES", ())), module.run)
+    return Command(name, text, getattr(module, "ALIASES", ()), module.run, getattr(module, "NOT_IN", {}))
 
 
 def all_commands() -> tuple[Command, ...]:

@@ -9,6 +9,11 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
 from prunecli.util.errors import SessionNotFound, UsageError
 
+NOT_IN = {
+    "headless": "use --fork with -c or -r ID",
+    "editor": "Start prunecli in a terminal to fork a session.",
+}
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Continue in a copy of this session, optionally up to an entry: /fork 17."""

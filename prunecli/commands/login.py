@@ -6,6 +6,8 @@ from prunecli.commands.command import WORKING, AskSecret, Effect, Say
 from prunecli.config.credentials import credentials, keys_of, save_key
 from prunecli.runtime import Runtime, reconfiguring
 
+NOT_IN = {"headless": "use prunecli login", "editor": "Run `prunecli login` in a terminal."}
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Enter an API key and save it in a file that only you can read."""

@@ -6,6 +6,8 @@ from prunecli.commands.command import Effect, Say, SetMouse
 from prunecli.config.save import save
 from prunecli.runtime import Runtime
 
+NOT_IN = {"headless": "start prunecli without -p", "editor": "The editor draws the screen."}
+
 _SAID = {
     True: "Mouse on: scroll, click and select here. /mouse off to turn it off.",
     False: "Mouse off: the terminal selects text as usual. /mouse on to use it here.",

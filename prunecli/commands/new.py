@@ -7,6 +7,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
 
 ALIASES = ("clear",)
+NOT_IN = {"headless": "leave out -c and -r", "editor": "Start a new session in the editor."}
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -6,6 +6,7 @@ from prunecli.commands.command import Effect, Quit, refuse
 from prunecli.runtime import Runtime
 
 ALIASES = ("exit",)
+NOT_IN = {"headless": "the run ends by itself", "editor": "Close the session in the editor."}
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:

@@ -21,6 +21,7 @@ from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 from prunecli.util.errors import SessionLocked, SessionNotFound
 
 ALIASES = ("sessions",)
+NOT_IN = {"headless": "use -r ID", "editor": "Open another session in the editor."}
 _MOST_CHOICES = 30
 
 

@@ -10,6 +10,8 @@ from prunecli.runtime import Runtime
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, names_in
 
+NOT_IN = {"headless": "start prunecli without -p", "editor": "The editor draws the screen."}
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose a theme, with a preview; --save keeps it."""

@@ -8,6 +8,8 @@ from prunecli.runtime.user_shell import is_busy
 from prunecli.session.session_tree import Member, family
 from prunecli.util.figures import age
 
+NOT_IN = {"headless": "use prunecli sessions list --tree", "editor": "Open another session in the editor."}
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose a session from the tree of copies in this directory."""

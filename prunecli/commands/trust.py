@@ -6,6 +6,8 @@ from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.util.sanitize import one_line
 
+NOT_IN = {"headless": "use prunecli trust, or --trust"}
+
 CHANGED = "The settings of this directory changed since you trusted it, so it is read-only for now:"
 
 

@@ -349,7 +349,7 @@ class Conversation:
 
     def command(self, line: str) -> None:
         """Run a slash command. Answering the trust question at startup releases queued prompts."""
-        self.effects.run(line)
+        self.effects.type(line)
         if self.runs.deciding and line.startswith("/trust "):
             self.runs.deciding = False
             self.hear_all(self.runs.take_all())

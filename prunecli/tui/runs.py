@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.worker import Worker
 
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.commands.command import WORKING
-from prunecli.front.presentation.activity import SUMMARIZING
 from prunecli.front.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
 from prunecli.front.presentation.outcomes import has_failure
 from prunecli.front.presentation.presenter import STOPPED, TAIL_LINES, command_output
@@ -37,9 +36,6 @@ from prunecli.util.errors import (
     StorageFailed,
     ToolError,
 )
-
-if TYPE_CHECKING:
-    from prunecli.commands.command import RewindNow
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again"
 GOES_ON = "Resumes automatically; Enter on an empty prompt to retry now, Esc to stop waiting"
@@ -98,7 +94,7 @@ class Runs:
         self._front.show_waiting()
 
     def go_on(self) -> None:
-        self._start("Waiting for the model", self._runtime.go_on)
+        self.start("Waiting for the model", self._runtime.go_on)
 
     def load(self, read: Callable[[], Awaitable[None]]) -> None:
         """Load a session. Messages sent meanwhile are queued."""
@@ -110,37 +106,12 @@ class Runs:
             finally:
                 self.loading = False
 
-        self._start("Reading the session", run)
-
-    def compact(self, focus: str) -> None:
-        async def run() -> Done | None:
-            await self._runtime.compact(focus)
-            return None
-
-        self._start(SUMMARIZING, run)
-
-    def rewind(self, asked: "RewindNow") -> None:
-        """Rewind to another point of the session, and fill the prompt with the prompt sent there."""
-        from prunecli.features.rewind.rewinding import rewind
-
-        async def run() -> Done | None:
-            conversation, files = asked.conversation, asked.files
-            restored = await rewind(self._runtime, asked.seq, conversation=conversation, files=files)
-            self._front.wake()  # show the rewind before the notices below
-            if files:
-                self._front.say(restored.words)
-            for path, why in restored.left:
-                self._front.say(f"{path} was not restored: {why}", Level.WARNING)
-            if asked.text:
-                self._front.prompt.fill(asked.text)
-            return None
-
-        self._start("Rewinding", run)
+        self.start("Reading the session", run)
 
     def shell(self, command: str, *, show_model: bool) -> None:
         line = f"{'!' if show_model else '!!'}{command}"
 
-        async def run() -> Done | None:
+        async def run() -> None:
             live = LiveCommand(self._feed, self._runtime.session, command, show_model=show_model)
             try:
                 text = await shell(
@@ -161,11 +132,10 @@ class Runs:
                 live.remove()
             else:
                 live.done(text)
-            return None
 
-        self._start(f"Running {command}", run, line=line)
+        self.start(f"Running {command}", run, line=line)
 
-    def _start(self, words: str, work: Callable[[], Awaitable[Done | None]], line: str = "") -> None:
+    def start(self, words: str, work: Callable[[], Awaitable[object]], line: str = "") -> None:
         """Begin work. During a run, refuse it, and put the typed line back."""
         if self.busy:
             self._front.say(WORKING.text, Level(WORKING.level))
@@ -179,7 +149,7 @@ class Runs:
         self._planning.withdraw()
         self._worker = self._front.run(run, "run")
 
-    async def _run(self, words: str, work: Callable[[], Awaitable[Done | None]], said: str = "") -> None:
+    async def _run(self, words: str, work: Callable[[], Awaitable[object]], said: str = "") -> None:
         """Run the work and show any error. `said` is the prompt that the work sends."""
         begun, before = monotonic(), len(self._runtime.session.records)
         interrupted = failed = False
@@ -189,7 +159,7 @@ class Runs:
             with self._returned(said):
                 done = await work()
             self._front.warn("")
-            if done is not None:
+            if isinstance(done, Done):
                 interrupted = done.reason == "interrupted"
                 self.can_go_on = failed = done.reason != "finished"
                 if done.note and not self._is_end_shown():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Say, ShowContext, Table, run_line
+from prunecli.commands.command import Say, ShowScreen, Table, run_line
 from prunecli.features.money.cost_command import MOST_ROWS
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
@@ -26,9 +26,11 @@ def test_context_is_for_the_inspector_and_has_a_table_for_front_ends_without_one
     runtime = start(tmp_path)
     runtime.emit(UserMessage((Text("hello"),)))
     effect = run_line(runtime, "/context")[0]
-    assert isinstance(effect, ShowContext)
-    assert effect.table() == run_line(runtime, "/context table")[0]
-    assert effect.table().rows[1][1] == "> hello"
+    assert isinstance(effect, ShowScreen)
+    (table,) = effect.instead()
+    assert table == run_line(runtime, "/context table")[0]
+    assert isinstance(table, Table)
+    assert table.rows[1][1] == "> hello"
 
 
 def test_the_tokens_of_the_table_add_up_to_the_context_and_sizes_are_those_of_the_originals(

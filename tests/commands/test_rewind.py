@@ -8,13 +8,13 @@ from prunecli.commands.command import (
     Effect,
     FillPrompt,
     InThread,
-    RewindNow,
     Say,
     SwitchSession,
     Table,
+    Work,
     run_line,
 )
-from prunecli.features.rewind.rewinding import points_of, rewind
+from prunecli.features.rewind.rewinding import Rewind, points_of, rewind
 from prunecli.model.messages import ToolUse
 from prunecli.runtime import Runtime
 from tests.scripted import calls, says
@@ -40,6 +40,10 @@ def said(effects: Sequence[Effect]) -> str:
 
 def chosen(effects: Sequence[Effect]) -> Choose:
     return next(effect for effect in effects if isinstance(effect, Choose))
+
+
+def going(runtime: Runtime, seq: int, conversation: bool, files: bool, text: str) -> Work:
+    return Work("Rewinding", Rewind(runtime, seq, conversation, files, text))
 
 
 async def changed(tmp_path: Path) -> Runtime:
@@ -75,14 +79,16 @@ async def test_it_is_asked_what_shall_go_back_where_files_would_change(tmp_path:
         "Files only",
     ]
     assert asked.choices[0].detail == "made.txt (deleted)"
-    assert done(runtime, f"/rewind {make} both") == [RewindNow(int(make), True, True, "make a file\nplease")]
-    assert done(runtime, f"/rewind {make} files") == [RewindNow(int(make), False, True, "")]
+    assert done(runtime, f"/rewind {make} both") == [
+        going(runtime, int(make), True, True, "make a file\nplease")
+    ]
+    assert done(runtime, f"/rewind {make} files") == [going(runtime, int(make), False, True, "")]
     table = next(effect for effect in done(runtime, f"/rewind {make} show") if isinstance(effect, Table))
     assert table.rows == (("made.txt", "deletes it", "+2 −0", ""),)
     assert "No files to restore" in said(done(runtime, f"/rewind {talk} show"))
     without = done(runtime, f"/rewind {talk}")
     assert "No files to restore" in said(without)
-    assert without[-1] == RewindNow(int(talk), True, False, "just talk")
+    assert without[-1] == going(runtime, int(talk), True, False, "just talk")
 
 
 async def test_forward_stands_where_it_was_left_and_fills_in_nothing(tmp_path: Path) -> None:
@@ -95,7 +101,9 @@ async def test_forward_stands_where_it_was_left_and_fills_in_nothing(tmp_path: P
     assert isinstance(table, Table)
     assert (table.headings[2], table.rows) == ("by it", (("made.txt", "restores it", "+2 −0", ""),))
     assert table.back == chosen(done(runtime, f"/rewind {forward.value}"))
-    assert done(runtime, f"/rewind {forward.value} both") == [RewindNow(int(forward.value), True, True, "")]
+    assert done(runtime, f"/rewind {forward.value} both") == [
+        going(runtime, int(forward.value), True, True, "")
+    ]
 
 
 async def test_points_forward_stand_among_the_prompts_in_the_order_of_the_session(tmp_path: Path) -> None:
@@ -127,7 +135,9 @@ async def test_where_files_are_not_saved_it_is_said_and_the_conversation_goes_ba
     effects = done(runtime, "/rewind")
     assert "tools.snapshots is false" in said(effects)
     (choice,) = chosen(effects).choices
-    assert done(runtime, f"/rewind {choice.value}")[-1] == RewindNow(int(choice.value), True, False, "hi")
+    assert done(runtime, f"/rewind {choice.value}")[-1] == going(
+        runtime, int(choice.value), True, False, "hi"
+    )
 
 
 async def test_fork_goes_on_in_a_copy_and_asks_a_prompt_anew(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choose, InThread, RewindNow, run_line
+from prunecli.commands.command import Choose, InThread, Work, run_line
 from prunecli.context.again import shown_in
 from prunecli.features.inspector.inspect import inspect
 from prunecli.features.rewind.rewinding import points_of, rewind, thinking_lost
@@ -119,7 +119,7 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         (agree,) = next(effect for effect in typed.work() if isinstance(effect, Choose)).choices
         assert agree.detail == f"drops {lost}"
         (done,) = run_line(runtime, f"/rewind {agree.value}")
-        assert isinstance(done, RewindNow)
+        assert isinstance(done, Work)
         await rewind(runtime, point, conversation=True, files=False)
         found = inspect(
             runtime.session.records,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.execute import Answer, Asked
-from prunecli.commands.command import Say, ShowTask, Table, run_line
+from prunecli.commands.command import Copy, Say, ShowScreen, Table, run_line
 from prunecli.features.rewind.rewinding import points_of, rewind
 from prunecli.features.subagents.task_records import number_of
 from prunecli.features.subagents.tool import Task
@@ -268,8 +268,12 @@ async def test_a_copy_keeps_the_handles_of_its_tasks_and_an_export_names_them(tm
     seq = next(int(line.split()[0]) for line in listed.split("\n") if line.endswith(" answer: Found it."))
     assert plain_text(runtime.parts["subagents"].subagents.original(1, seq)) == "Found it."
     (shown,) = run_line(runtime, "/agents open 1")
-    assert isinstance(shown, ShowTask)
-    assert shown.session.read_only
+    assert isinstance(shown, ShowScreen)
+    assert shown.given[1] == 1
+    assert getattr(shown.given[2], "read_only", False)
+    (lines,) = shown.instead()
+    assert isinstance(lines, Copy)
+    assert "Found it." in lines.text
     (said,) = run_line(runtime, "/agents open 9")
     assert isinstance(said, Say)
     assert said.level == "error"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choice, Choose, EditFile, GoOn, Quit, Say, SetTheme, Submit, Table
+from prunecli.commands.command import Choice, Choose, EditFile, Quit, Say, SetTheme, Submit, Table
 from prunecli.front.presentation.entries import Level, Notice
 from prunecli.model.messages import ToolUse
 from prunecli.tui.effects import Effects
@@ -24,7 +24,7 @@ def effects(running: Shown) -> Effects:
 
 async def test_words_are_shown_as_notices_of_their_level(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
-        effects(s).perform([Say("fine"), Say("[b]careful[/]", "warning")])
+        effects(s).carry_out([Say("fine"), Say("[b]careful[/]", "warning")])
         assert s.entries == [Notice("fine"), Notice("[b]careful[/]", Level.WARNING)]
         await s.until_shown("[b]careful[/]")
 
@@ -69,7 +69,7 @@ async def test_what_changes_behind_a_screen_in_a_batch_is_painted_while_it_is_op
 async def test_a_table_is_shown_aligned_and_closed_with_esc(tmp_path: Path) -> None:
     rows = tuple((str(n), f"[red]row[/] {n}\x1b", "x" * n) for n in range(40))
     async with shown(tmp_path) as s:
-        effects(s).perform([Table("Things", ("n", "name", "what"), rows, (0,), "a note")])
+        effects(s).carry_out([Table("Things", ("n", "name", "what"), rows, (0,), "a note")])
         await s.until(lambda: isinstance(s.app.screen, TableScreen))
         await s.until_shown("Things", " 9  [red]row[/] 9␛", "a note")
         await s.pilot.press("pagedown", "pagedown", "pagedown")
@@ -83,7 +83,7 @@ async def test_the_note_below_a_table_leaves_most_of_a_low_screen_to_the_rows(tm
     rows = tuple((str(n), f"row {n}") for n in range(40))
     note = "\n".join(f"note {n}" for n in range(4))
     async with shown(tmp_path, size=(60, 15)) as s:
-        effects(s).perform([Table("Things", ("n", "what"), rows, (0,), note)])
+        effects(s).carry_out([Table("Things", ("n", "what"), rows, (0,), note)])
         await s.until_shown("Things", "row 7")
         assert "note" not in s.screen_text()
         await s.pilot.press("end")
@@ -93,7 +93,7 @@ async def test_the_note_below_a_table_leaves_most_of_a_low_screen_to_the_rows(tm
 async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) -> None:
     choices = tuple(Choice(f"m{n}", f"Model {n}", f"{n} tokens", current=n == 3) for n in range(30))
     async with shown(tmp_path) as s:
-        effects(s).perform([Choose("Name it", "rename", choices)])
+        effects(s).carry_out([Choose("Name it", "rename", choices)])
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.until_shown("Name it", "● Model 3", "3 tokens", "4 of 30")
         await s.pilot.press("end")
@@ -110,7 +110,7 @@ async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) ->
 
 async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
-        effects(s).perform([Choose("Name it", "rename", (Choice("a", "A"),))])
+        effects(s).carry_out([Choose("Name it", "rename", (Choice("a", "A"),))])
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.type("zzz")
         await s.until_shown("No matches")
@@ -163,14 +163,14 @@ async def test_letters_right_behind_the_enter_that_chooses_are_the_next_prompt(t
     """They neither change the choice, nor go to the screen that it opens."""
     choices = tuple(Choice(name, name) for name in ("alpha", "beta", "gamma", "gamma two"))
     async with shown(tmp_path) as s:
-        effects(s).perform([Choose("Name it", "rename", choices)])
+        effects(s).carry_out([Choose("Name it", "rename", choices)])
         await s.until(lambda: s.app.screen.query(Field))
         await s.pilot.pause()
         s.press_at_once([*"gam", "down", "enter", *"please"])
         await s.until(lambda: s.app.screen is s.frame and s.frame.prompt.text == "please")
         await s.until_shown("Session renamed to gamma two.")
         await s.pilot.press("ctrl+u")
-        effects(s).perform([Choose("Which theme", "theme", (Choice("", "all of them"),))])
+        effects(s).carry_out([Choose("Which theme", "theme", (Choice("", "all of them"),))])
         await s.until(lambda: s.app.screen.query(Field))
         await s.pilot.pause()
         s.press_at_once(["enter", *"please"])
@@ -249,20 +249,20 @@ async def test_the_theme_of_the_last_time_is_in_the_first_frame_of_the_next(tmp_
 async def test_a_theme_that_is_not_there_is_said_and_the_house_has_one(tmp_path: Path) -> None:
     async with shown(tmp_path, sets=["ui.theme=nosuch"]) as s:
         await s.until_shown("no theme named", "using prune-dark")
-        effects(s).perform([SetTheme("neither")])
+        effects(s).carry_out([SetTheme("neither")])
         await s.until_shown("neither")
         assert s.app.theme == "prune-dark"
 
 
 async def test_a_command_can_speak_to_the_agent_and_let_it_go_on_and_quit(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("one")]) as s:
-        effects(s).perform([Submit("say it")])
+        effects(s).carry_out([Submit("say it")])
         await s.idle()
         await s.until_shown("❯ say it", "one")
-        effects(s).perform([GoOn()])
+        s.conversation.runs.go_on()
         await s.idle()
         assert [item.kind for item in s.runtime.session.context.items] == ["user", "assistant"]
-        effects(s).perform([Quit()])
+        effects(s).carry_out([Quit()])
         await s.until(lambda: s.app._exit)
         assert s.app.return_value == 0
 
@@ -290,7 +290,7 @@ async def test_the_session_stays_while_a_command_of_the_user_runs(tmp_path: Path
 
 async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
-        effects(s).perform([EditFile(tmp_path / "config.toml", "reload")])
+        effects(s).carry_out([EditFile(tmp_path / "config.toml", "reload")])
         await s.until_shown("this terminal cannot open an editor")
         assert not (tmp_path / "config.toml").exists()
 

@@ -37,7 +37,7 @@ async def test_copying_puts_the_text_on_the_clipboard_and_into_no_file(tmp_path:
         await s.type("/copy", "escape", "enter")
         await s.until_shown("Sent the last answer to the terminal: 12 characters. It may not have put it")
         assert s.app.clipboard == "the *answer*"
-        effects(s).perform([Copy("x", "entry 3")])
+        effects(s).carry_out([Copy("x", "entry 3")])
         await s.until_shown("Sent entry 3 to the terminal: 1 character.")
     assert holding(tmp_path, b"the *answer*") == ["sessions"]
 
@@ -50,7 +50,7 @@ async def test_a_secret_is_not_shown_and_not_kept(tmp_path: Path) -> None:
         return [Say("kept")]
 
     async with shown(tmp_path) as s:
-        effects(s).perform([AskSecret("API key", then)])
+        effects(s).carry_out([AskSecret("API key", then)])
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
         await s.type("sk-secret")
         await s.until_shown("API key", "•••••••••")
@@ -59,7 +59,7 @@ async def test_a_secret_is_not_shown_and_not_kept(tmp_path: Path) -> None:
         await s.until_shown("kept")
         assert given == ["sk-secret"]
         assert s.frame.prompt.is_empty
-        effects(s).perform([AskSecret("API key", then)])
+        effects(s).carry_out([AskSecret("API key", then)])
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
         await s.type("other", "escape")
         await s.until(lambda: s.app.screen is s.frame)
@@ -73,7 +73,7 @@ async def test_a_secret_that_is_refused_says_why(tmp_path: Path) -> None:
         raise ConfigError("that is no key", "a key is one word")
 
     async with shown(tmp_path) as s:
-        effects(s).perform([AskSecret("API key", then)])
+        effects(s).carry_out([AskSecret("API key", then)])
         await s.until(lambda: isinstance(s.app.screen, SecretScreen))
         await s.type("xyzzy", "enter")
         await s.until_shown("that is no key", "A key is one word")
@@ -88,7 +88,7 @@ async def test_long_work_is_said_and_the_keyboard_goes_on(tmp_path: Path) -> Non
         return [Say("checked")]
 
     async with shown(tmp_path) as s:
-        effects(s).perform([InThread("Checking", work)])
+        effects(s).carry_out([InThread("Checking", work)])
         await s.until_shown("Checking …")
         await s.type("typed meanwhile")
         assert s.frame.prompt.typed == "typed meanwhile"
@@ -106,7 +106,7 @@ async def test_esc_leaves_long_work_alone_and_nothing_comes_of_it(tmp_path: Path
         return [Say("too late")]
 
     async with shown(tmp_path) as s:
-        effects(s).perform([InThread("Checking", work)])
+        effects(s).carry_out([InThread("Checking", work)])
         await s.until_shown("Checking …")
         await s.pilot.press("escape")
         await s.until_shown("stopped")
@@ -157,7 +157,7 @@ async def test_questions_that_grant_something_are_asked_one_after_the_other(tmp_
     async with shown(tmp_path, trusted=False) as s:
         for title in ("First?", "Second?"):
             choices = Choice("no", title.removesuffix("?")), Choice("no", "Leave")
-            effects(s).perform([Choose(title, "trust", choices, grave=True)])
+            effects(s).carry_out([Choose(title, "trust", choices, grave=True)])
         for title in ("First?", "Second?"):
             await s.until_shown(title)
             question = s.frame.query_one(Question)  # the only one

@@ -565,7 +565,7 @@ async def test_a_question_of_the_agent_is_told_and_waits_behind_the_inspector(tm
     async with shown(tmp_path, size=(120, 40), runtime=runtime) as s:
         s.conversation.frame.screen.call_later(
             s.app.push_screen,
-            ContextScreen(runtime, lambda: s.app.palette, s.frame.prompt),
+            ContextScreen(runtime),
         )
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
         s.conversation.runs.submit("go")

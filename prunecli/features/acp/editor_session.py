@@ -260,7 +260,7 @@ class EditorSession:
         text = given.text.strip()
         line = "" if given.images or given.embedded else as_command(text)
         if line:
-            done = await self._effects.command(line)
+            done = await self._effects.type(line)
         else:
             runtime.mailbox.notices.extend(given.embedded)
             done = await runtime.submit(text or IMAGE_ONLY, given=given.images)

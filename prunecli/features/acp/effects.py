@@ -1,60 +1,20 @@
 """Slash commands in an editor: the list of them, and their effects as text and questions."""
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
 
 from prunecli.agent.decide import Done
-from prunecli.commands.command import (
-    AskSecret,
-    Choose,
-    CompactNow,
-    Copy,
-    EditFile,
-    Effect,
-    FillPrompt,
-    GoOn,
-    InThread,
-    PickSession,
-    Quit,
-    Reconfigured,
-    RewindNow,
-    RunLine,
-    Say,
-    SetMouse,
-    SetTheme,
-    ShowContext,
-    ShowTask,
-    Submit,
-    SwitchSession,
-    Table,
-    find,
-    offered,
-    run_line,
-)
-from prunecli.features.acp.texts import fenced, noticed, ours, table
+from prunecli.commands.command import Choose, EditFile, Reconfigured, Say, Table, find, offered
+from prunecli.features.acp.texts import fenced, noticed, ours
+from prunecli.features.acp.texts import table as table_text
+from prunecli.front import effects as base
 from prunecli.runtime import Runtime
-from prunecli.util.errors import PrunecliError
 
 if TYPE_CHECKING:
     from prunecli.features.acp.editor_session import EditorSession
 
-NOT_HERE = {
-    "fork": "Start prunecli in a terminal to fork a session.",
-    "login": "Run `prunecli login` in a terminal.",
-    "mouse": "The editor draws the screen.",
-    "new": "Start a new session in the editor.",
-    "quit": "Close the session in the editor.",
-    "resume": "Open another session in the editor.",
-    "rewind": "An editor can't remove messages. Run `prunecli -r` in a terminal to rewind.",
-    "theme": "The editor draws the screen.",
-    "tree": "Open another session in the editor.",
-}
-"""Commands that need the terminal interface or would replace the editor's session, with an alternative for each."""
-
-ELSEWHERE = "This needs a terminal: run `prunecli` in one."
 MOST_OPTIONS = 8
 """Maximum choices offered as a question; more choices are listed as text."""
 
@@ -68,98 +28,46 @@ def commands(runtime: Runtime) -> list[AvailableCommand]:
             input=AvailableCommandInput(root=UnstructuredCommandInput(hint="arguments")),
         )
         for name, text, _ in offered(runtime)
-        if name not in NOT_HERE
+        if not ((found := find(name)) and Effects.kind in found.not_in)
     ]
 
 
-class Effects:
+class Effects(base.Effects):
+    kind = "editor"
+
     def __init__(self, session: "EditorSession") -> None:
+        super().__init__(session.runtime)
         self._session = session
-        self._runtime = session.runtime
 
-    async def command(self, line: str) -> Done | None:
-        """Run a typed line such as `/prune`. Return the end of the agent's run, None if there was no run.
-
-        Raises what `Runtime.submit` raises.
-        """
-        word = line.strip().removeprefix("/").partition(" ")[0]
-        found = find(word)
-        if found and found.name in NOT_HERE:
-            self._say(NOT_HERE[found.name])
-            return None
-        done = await self.perform(run_line(self._runtime, line))
-        await asyncio.to_thread(self._runtime.session.commit)
+    async def type(self, line: str) -> Done | None:
+        """Run a typed line, and write what it recorded. Raises what `Runtime.submit` raises."""
+        done = await self.command(line)
+        await asyncio.to_thread(self.runtime.session.commit)
         return done
 
-    async def perform(self, effects: Iterable[Effect]) -> Done | None:
-        done: Done | None = None
-        for effect in effects:
-            match effect:
-                case Submit(text):
-                    done = await self._runtime.submit(text)
-                case GoOn():
-                    done = await self._runtime.go_on()
-                case RunLine(line):
-                    done = await self.command(line) or done
-                case CompactNow(focus):
-                    await self._runtime.compact(focus)
-                case InThread():
-                    done = await self._in_thread(effect) or done
-                case Choose():
-                    done = await self._choose(effect) or done
-                case EditFile(path, then):
-                    self._say(f"Open {path} in the editor" + (f", then type /{then}." if then else "."))
-                case (
-                    PickSession()
-                    | SwitchSession()
-                    | RewindNow()
-                    | SetTheme()
-                    | SetMouse()
-                    | AskSecret()
-                    | Quit()
-                ):
-                    self._say(ELSEWHERE)
-                case _:
-                    self._tell(effect)
-        return done
-
-    def _tell(self, effect: Say | Table | ShowContext | ShowTask | Copy | FillPrompt | Reconfigured) -> None:
-        match effect:
-            case Say(text, level):
-                self._say(text if level == "info" else f"{level}: {text}")
-            case Table():
-                self._session.feed.tell(ours(table(effect)))
-            case ShowContext(rows):
-                self._session.feed.tell(ours(table(rows())))
-            case ShowTask():
-                self._say(ELSEWHERE)
-            case Copy(text, what):
-                self._session.feed.tell(ours(f"Here is {what}:\n\n{fenced(text)}"))
-            case FillPrompt(text):
-                self._say(f"Suggested prompt: {text}")
-            case Reconfigured():
-                self._session.show_commands()
-            case _:
-                assert_never(effect)
-
-    def _say(self, text: str) -> None:
+    def say(self, said: Say) -> None:
+        text = said.text if said.level == "info" else f"{said.level}: {said.text}"
         if text.strip():
             self._session.feed.tell(noticed(text))
 
-    async def _in_thread(self, effect: InThread) -> Done | None:
-        try:
-            more = await asyncio.to_thread(effect.work)
-        except PrunecliError as error:
-            more = [Say(f"{error.message}\n{error.hint}".strip(), "error")]
-        except asyncio.CancelledError:
-            effect.stop()
-            raise
-        return await self.perform(more)
+    def table(self, table: Table) -> None:
+        self._session.feed.tell(ours(table_text(table)))
 
-    async def _choose(self, choose: Choose) -> Done | None:
+    def copy(self, text: str, what: str) -> None:
+        self._session.feed.tell(ours(f"Here is {what}:\n\n{fenced(text)}"))
+
+    def change(self, effect: base.Program) -> None:
+        if isinstance(effect, Reconfigured):
+            self._session.show_commands()
+        else:
+            self.elsewhere()
+
+    async def edit(self, effect: EditFile) -> None:
+        then = f", then type /{effect.then}" if effect.then else ""
+        self.say(Say(f"Open {effect.path} in the editor{then}."))
+
+    async def choose(self, choose: Choose) -> Done | None:
         if len(choose.choices) > MOST_OPTIONS:
-            lines = [f"/{choose.command} {one.value}  {one.label}  {one.detail}" for one in choose.choices]
-            self._say("\n".join([choose.title, *lines]))
-            return None
+            return await super().choose(choose)
         value = await self._session.questions.choose(choose)
         return await self.command(f"/{choose.command} {value}") if value else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from prunecli.commands.command import Effect, ShowContext, Table, refuse
+from prunecli.commands.command import Effect, ShowScreen, Table, refuse
 from prunecli.context.exchange import Entry
 from prunecli.context.labels import summary_label
 from prunecli.context.state import Context
@@ -16,7 +16,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments == "table":
         return [table(runtime)]
     refuse("context", arguments.split(), "nothing or table")
-    return [ShowContext(lambda: table(runtime))]
+    return [
+        ShowScreen("prunecli.features.inspector.screen:ContextScreen", (runtime,), lambda: [table(runtime)])
+    ]
 
 
 def table(runtime: Runtime) -> Table:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -38,13 +39,14 @@ from prunecli.runtime import Runtime
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.slices import Between, once
-from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
-from prunecli.tui.widgets.prompt import Prompt
 from prunecli.util.errors import PrunecliError
 from prunecli.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from prunecli.tui.app import PrunecliApp
 
 REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
@@ -71,13 +73,11 @@ class ContextScreen(Dialog[None]):
     }
     """
 
-    def __init__(
-        self, runtime: Runtime, palette: Callable[[], Palette], prompt: Prompt | None = None
-    ) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         super().__init__()
         self._runtime = runtime
-        self._palette = palette
-        self._prompt = prompt
+        self._program = cast("PrunecliApp", self.app)
+        self._prompt = self._program.frame.prompt
         self.inspecting = Inspecting(runtime)
         self._previews = Previews(runtime, self.inspecting)
         self._folds = Folds()
@@ -106,7 +106,7 @@ class ContextScreen(Dialog[None]):
             "m": self._ask_memo,
             "c": lambda key: self._say(self.inspecting.raise_cap(key)),
         }
-        self.tree_rows = TreeRows(palette(), self.inspecting.node, self.inspecting.why)
+        self.tree_rows = TreeRows(self._program.palette, self.inspecting.node, self.inspecting.why)
         turns = self.inspecting.outline.turns
         if turns:
             self._folds.turn(Key("turn", turns[-1].seq))
@@ -121,10 +121,9 @@ class ContextScreen(Dialog[None]):
     def on_mount(self) -> None:
         self._unsubscribe = self._runtime.session.subscribe(self._take)
         self.app.theme_changed_signal.subscribe(
-            self, lambda _: self.tree_rows.set_palette(self._palette()), immediate=True
+            self, lambda _: self.tree_rows.set_palette(self._program.palette), immediate=True
         )
-        if self._prompt is not None:
-            self.watch(self._prompt, "question", self._tell, init=False)
+        self.watch(self._prompt, "question", self._tell, init=False)
         self.tree_rows.focus()
         self._between.do("log", self.inspecting.outline.reading(), self._begin)
 
@@ -194,7 +193,7 @@ class ContextScreen(Dialog[None]):
         if not self.is_mounted or not self.inspecting.outline.is_read:
             return
         found, outline, bill = self.inspecting.map, self.inspecting.outline, self._runtime.bill
-        asked = self._prompt is not None and self._prompt.question is not None
+        asked = self._prompt.question is not None
         doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,

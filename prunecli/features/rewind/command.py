@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, RewindNow, Say, Table
+from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, Say, Table, Work
 from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook
-from prunecli.features.rewind.rewinding import outlook_of, points_of, thinking_lost
+from prunecli.features.rewind.rewinding import Rewind, outlook_of, points_of, thinking_lost
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import well_formed
 from prunecli.runtime import Runtime
@@ -15,6 +15,10 @@ from prunecli.util.errors import SnapshotFailed, UsageError
 from prunecli.util.figures import age, counted
 
 WHAT = {"both": (True, True), "conversation": (True, False), "files": (False, True)}
+NOT_IN = {
+    "headless": "use -r ID@ENTRY --fork, or start prunecli without -p",
+    "editor": "An editor can't remove messages. Run `prunecli -r` in a terminal to rewind.",
+}
 NOW = "now"
 """The argument of a choice that has already shown the price."""
 _NAMED = 3
@@ -36,19 +40,20 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if what in WHAT:
         if not now and what != "files" and is_bound(runtime.session.context.thoughts.reader):
             return [InThread("Checking the thinking", lambda: _priced(runtime, point, what))]
-        return [_rewind(point, what)]
+        return [_rewind(runtime, point, what)]
     return [InThread("Checking the files", lambda: _asked(runtime, point, show=what == "show"))]
 
 
-def _rewind(point: Point, what: str) -> RewindNow:
+def _rewind(runtime: Runtime, point: Point, what: str) -> Work:
     conversation, files = WHAT[what]
-    return RewindNow(point.seq, conversation, files, point.text if conversation and not point.forward else "")
+    text = point.text if conversation and not point.forward else ""
+    return Work("Rewinding", Rewind(runtime, point.seq, conversation, files, text))
 
 
 def _priced(runtime: Runtime, point: Point, what: str) -> Sequence[Effect]:
     lost = thinking_lost(runtime, point.seq)
     if not lost.blocks:
-        return [_rewind(point, what)]
+        return [_rewind(runtime, point, what)]
     label = "Conversation and files" if what == "both" else "Conversation only"
     return [Choose(_title(point), "rewind", (Choice(f"{point.seq} {what} {NOW}", label, f"drops {lost}"),))]
 
@@ -117,7 +122,7 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
     lost = thinking_lost(runtime, point.seq)
     cost = f"drops {lost}" if lost.blocks else ""
     if not outlook.changes and not cost:
-        return [Say(unchanged), _rewind(point, "conversation")]
+        return [Say(unchanged), _rewind(runtime, point, "conversation")]
     seq = point.seq
     choices: tuple[Choice, ...] = (
         Choice(f"{seq} both {NOW}", "Conversation and files", _joined(cost, _named(outlook))),

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from prunecli.commands.command import Effect, FillPrompt, Say
 from prunecli.context.unseen import ThinkingSum
 from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.features.rewind.part import saver_of
@@ -13,6 +14,7 @@ from prunecli.session.timeline import Point, points
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.tool import FilesSeen
 from prunecli.util.errors import SnapshotFailed
+from prunecli.util.frozen import frozen
 
 
 def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
@@ -59,6 +61,25 @@ def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
         if one not in (present.unseen.dropped if present.is_shown(one) else there)
     ]
     return later.unseen.sum([later.entries[one] for one in lost])
+
+
+@frozen
+class Rewind:
+    """The work of /rewind: rewinds to the state after record `seq`, and proposes `text` as the next prompt."""
+
+    runtime: Runtime
+    seq: int
+    conversation: bool
+    files: bool
+    text: str = ""
+
+    async def __call__(self) -> list[Effect]:
+        done = await rewind(self.runtime, self.seq, conversation=self.conversation, files=self.files)
+        return [
+            *([Say(done.words)] if self.files else ()),
+            *(Say(f"{path} was not restored: {why}", "warning") for path, why in done.left),
+            *([FillPrompt(self.text)] if self.text else ()),
+        ]
 
 
 async def rewind(runtime: Runtime, seq: int, *, conversation: bool, files: bool) -> Restored:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.commands.command import Effect, ShowTask, Table
+from prunecli.commands.command import Copy, Effect, ShowScreen, Table
 from prunecli.features.subagents.definitions import Definition
 from prunecli.features.subagents.part import Tasks
+from prunecli.front.presentation.entry_text import entry_lines, joined
+from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.model.requests import TASK
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import recorded
@@ -23,7 +25,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         if not number:
             raise UsageError("this call started no task", "/agents lists the tasks")
         try:
-            return [ShowTask(number, runtime.parts.of(Tasks).subagents.session_of(number))]
+            return [_shown(runtime, number)]
         except ToolError as error:
             raise UsageError(str(error), "/agents lists the tasks") from error
     if arguments:
@@ -35,6 +37,18 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
     note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
     return [Table("Subagents", _HEADINGS, rows, (), note)]
+
+
+def _shown(runtime: Runtime, number: int) -> ShowScreen:
+    """Return the effect that shows a task. Raises ToolError."""
+    session = runtime.parts.of(Tasks).subagents.session_of(number)
+
+    def lines() -> list[Effect]:
+        entries = present_all(presenter_of(runtime, session.context), session.records)
+        text = "\n".join(joined(entry_lines(entry, afterwards=True) for entry in entries))
+        return [Copy(text, f"the transcript of task {number}")]
+
+    return ShowScreen("prunecli.features.subagents.screen:TaskScreen", (runtime, number, session), lines)
 
 
 def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:

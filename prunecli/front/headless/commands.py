@@ -1,44 +1,16 @@
 """Slash commands in a headless run. Those that need a screen or another session are refused in one line."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from prunecli.commands.command import (
-    Choose,
-    CompactNow,
-    Copy,
-    Effect,
-    FillPrompt,
-    InThread,
-    Reconfigured,
-    RunLine,
-    Say,
-    ShowContext,
-    Submit,
-    Table,
-    find,
-    run_line,
-)
+from prunecli.agent.decide import Done
+from prunecli.commands.command import Command, Say, Table, find
+from prunecli.front import effects as base
 from prunecli.front.presentation.completion import is_command
 from prunecli.front.presentation.entry_text import table_lines
 from prunecli.runtime import Runtime
 from prunecli.util.errors import NeedsInterface, PrunecliError
 from prunecli.util.figures import short
-
-_REFUSED = {
-    "fork": "use --fork with -c or -r ID",
-    "login": "use prunecli login",
-    "mouse": "start prunecli without -p",
-    "new": "leave out -c and -r",
-    "quit": "the run ends by itself",
-    "resume": "use -r ID",
-    "rewind": "use -r ID@ENTRY --fork, or start prunecli without -p",
-    "theme": "start prunecli without -p",
-    "tree": "use prunecli sessions list --tree",
-    "trust": "use prunecli trust, or --trust",
-}
-"""Commands that do not work here, with the way out for each."""
 
 
 @dataclass(slots=True)
@@ -54,54 +26,47 @@ async def run_command(runtime: Runtime, line: str) -> Ran | None:
 
     Raises NeedsInterface for a command that does not work here, and PrunecliError if it fails.
     """
-    found = find(line[1:].split(maxsplit=1)[0]) if is_command(line) else None
-    if found is None:
+    if not is_command(line) or find(line[1:].split(maxsplit=1)[0]) is None:
         return None
-    if found.name in _REFUSED:
-        raise NeedsInterface(f"/{found.name} does not work with -p", _REFUSED[found.name])
-    ran = Ran()
-    await _perform(runtime, run_line(runtime, line), ran)
+    effects = Effects(runtime)
+    await effects.command(line)
     await asyncio.to_thread(runtime.session.commit)
-    return ran
+    return effects.ran
 
 
-async def _perform(runtime: Runtime, effects: Iterable[Effect], ran: Ran) -> None:
-    for effect in effects:
-        match effect:
-            case Submit(text):
-                ran.prompt = text
-            case CompactNow(focus):
-                ran.lines.append(await _compacted(runtime, focus))
-            case RunLine(line):
-                await _perform(runtime, run_line(runtime, line), ran)
-            case InThread(work=work):
-                await _perform(runtime, await asyncio.to_thread(work), ran)
-            case Say(text, "error"):
-                message, _, hint = text.partition("\n")
-                raise PrunecliError(message, hint)
-            case Reconfigured():
-                pass
-            case _:
-                ran.lines += _shown(effect)
+class Effects(base.Effects):
+    kind = "headless"
 
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime)
+        self.ran = Ran()
 
-async def _compacted(runtime: Runtime, focus: str) -> str:
-    before = runtime.session.context.counts.context_tokens
-    if not await runtime.compact(focus):
-        raise PrunecliError("the session was not compacted")
-    return f"Compacted: {short(before)} -> {short(runtime.session.context.counts.context_tokens)} tokens"
+    def say(self, said: Say) -> None:
+        if said.level == "error":
+            message, _, hint = said.text.partition("\n")
+            raise PrunecliError(message, hint)
+        self.ran.lines += said.text.split("\n")
 
+    def table(self, table: Table) -> None:
+        self.ran.lines += table_lines(table)
 
-def _shown(effect: Effect) -> Sequence[str]:
-    match effect:
-        case Say(text) | Copy(text) | FillPrompt(text):
-            return text.split("\n")
-        case Table():
-            return table_lines(effect)
-        case ShowContext(table):
-            return table_lines(table())
-        case Choose(title, command, choices):
-            rows = (f"/{command} {one.value}  {one.label}  {one.detail}".rstrip() for one in choices)
-            return [title, *rows]
-        case _:
-            raise NeedsInterface("this command needs the interface", "start prunecli without -p")
+    def complain(self, error: PrunecliError) -> None:
+        raise error
+
+    def elsewhere(self) -> None:
+        raise NeedsInterface("this command needs the interface", "start prunecli without -p")
+
+    def refuse(self, command: Command) -> None:
+        raise NeedsInterface(f"/{command.name} does not work with -p", command.not_in[self.kind])
+
+    async def submit(self, text: str) -> Done | None:
+        self.ran.prompt = text
+        return None
+
+    async def compact(self, focus: str) -> Done | None:
+        before = self.runtime.session.context.counts.context_tokens
+        if not await self.runtime.compact(focus):
+            raise PrunecliError("the session was not compacted")
+        after = self.runtime.session.context.counts.context_tokens
+        self.say(Say(f"Compacted: {short(before)} -> {short(after)} tokens"))
+        return None

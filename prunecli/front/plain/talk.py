@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from prunecli import __version__
+from prunecli.agent.decide import Done
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
@@ -93,10 +94,6 @@ class Talk:
             self.runtime.drop_resuming()
             self.out("Stopped reading. You are back in the previous session.")
 
-    def lines_of(self, session: Session) -> list[str]:
-        entries = present_all(presenter_of(self.runtime, session.context), session.records)
-        return list(joined(entry_lines(entry, afterwards=True) for entry in entries))
-
     # The conversation ----------------------------------------------------------------------------------------
 
     def begin(self, prompt: str) -> None:
@@ -114,7 +111,7 @@ class Talk:
             if line := invitation_within(places, LOOKING_SECONDS):
                 self.out(line)
         for line in runtime.opening:
-            self._effects.command(line)
+            self._effects.type(line)
         if prompt and not self.leaving:
             self.say(prompt)
 
@@ -158,7 +155,7 @@ class Talk:
         self.proposed = ""
         self._remember(line)
         if command := as_command(line):
-            self._effects.command(command)
+            self._effects.type(command)
         elif line.startswith("!"):
             hidden = line.startswith("!!")
             self._shell(line.lstrip("!").strip(), show_model=not hidden)
@@ -207,7 +204,7 @@ class Talk:
 
     def work(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
         """Run slow work. Ctrl+C interrupts it; errors are printed."""
-        self._can_go_on = False
+        could, self._can_go_on = self._can_go_on, False
         before = len(self.runtime.session.records)
         try:
             done = self._runner.run(self._noted(begin))
@@ -227,9 +224,11 @@ class Talk:
         except ToolError as error:
             self.out(source(str(error)))
             return None
-        if note := getattr(done, "note", ""):
-            self._reader.notice(note)
-        self._can_go_on = getattr(done, "reason", "finished") != "finished"
+        if isinstance(done, Done) and done.note:
+            self._reader.notice(done.note)
+        self._can_go_on = (
+            done.reason != "finished" if isinstance(done, Done) else could and self.runtime.unfinished
+        )
         return done
 
     def keep(self) -> None:
