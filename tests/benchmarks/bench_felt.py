@@ -4,6 +4,20 @@
 folder is given; both take turns. The endpoint answers at once, in a thread of this process. "first tool turn" and
 "bash turn" are from an answer's last byte to the next request's last byte, the command `true` included. Memory is the
 resident memory of the whole program in a terminal after one turn, in MB. Compile bytecode first.
+
+Where a headless turn of 250 ms goes (one core; it is all CPU): Python itself 20, modules of the standard library 40,
+prunecli's 200 modules 85, httpx2 with httpcore2, h11 and anyio 65, the work of the run 40. A resume of 2,000 messages
+(4,000 records, 1.5 MB) adds 150: JSON 25, checking and building records 25, folding them 45, rendering the messages
+30, the rest for bills, hashes and notices. What would be next, and was not done:
+
+* httpcore2 without httpx2: 20 ms less, for a response class and a translation of errors of our own.
+* h11 over asyncio's streams, without both and anyio: 65 ms less, for pools, proxies, SOCKS and TLS of our own.
+* An https address needs 20 ms more for the system's certificates. Loaded in a thread before anything is imported,
+  they would cost nothing, but then every start would guess that it needs them.
+* A snapshot of the folded session, read instead of the log: it would have to be proved equal to the log each time.
+
+What a first command waits for (rules 10 ms, the sandbox's trial 15 and two runs of bwrap) starts with the model's
+first call. At an endpoint that answers at once the first turn waits for it; before the request, everybody would.
 """
 
 import json
