@@ -90,7 +90,13 @@ class Enclosure:
             return f"Sandbox: none, so no command runs ({walls.chosen().why})"
         if walls is None or walls.chosen().kind is None:
             return f"Sandbox: {in_words(walls.chosen() if walls else None)}"
-        return f"Sandbox: {in_words(walls.chosen())}, {network_in_words(walls.network)}"
+        line = f"Sandbox: {in_words(walls.chosen())}, {network_in_words(walls.network)}"
+        return f"{line}; {self.left}" if self.left else line
+
+    @property
+    def left(self) -> str:
+        """A line on what earlier programs left unchecked; "" if there is nothing, or before the sandbox was tried."""
+        return self._walls.left if self._walls else ""
 
     def state(self) -> str:
         """Return one word for programs: the kind, "none" or "off"; "untrusted" if no command can run yet."""

@@ -22,9 +22,11 @@ def opening_notices(runtime: "Runtime", *, sandbox: bool = True) -> list[str]:
 
 
 def sandbox_notices(runtime: "Runtime") -> list[str]:
-    """Return the line on a sandbox that is wanted but does not work. Waits until it was tried, some 30 ms."""
-    unwalled = runtime.sandbox.wanted and runtime.sandbox.state() == "none"
-    return [runtime.sandbox.line()] if unwalled else []
+    """Return the line on a sandbox that is wanted but does not work, and the one on what earlier commands left. Waits
+    until it was tried, some 30 ms."""
+    sandbox = runtime.sandbox
+    unwalled = sandbox.wanted and sandbox.state() == "none"
+    return [*([sandbox.line()] if unwalled else []), *filter(None, [sandbox.left])]
 
 
 def session_notices(runtime: "Runtime", session: Session) -> list[str]:

@@ -77,6 +77,7 @@ def make_walls(
         network=sandbox.network,
         limits=limits,
         required=sandbox.mode == "require",
+        notes=str(places.unchecked),
     )
 
 

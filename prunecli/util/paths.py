@@ -134,6 +134,11 @@ class Places:
         return self.data / "jobs"
 
     @property
+    def unchecked(self) -> Path:
+        """Notes about sandboxed commands whose work was not checked yet, one file for each."""
+        return self.data / "unchecked"
+
+    @property
     def snapshots(self) -> Path:
         """The saved files, one folder for each directory."""
         return self.data / "snapshots"

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from prunecli.safety.permissions.git_config import config_doubt
@@ -41,6 +42,7 @@ class Place:
         self.work.mkdir(parents=True, exist_ok=True)
         (self.home / "safe").mkdir(exist_ok=True)
         (self.home / "safe" / "AGENTS.md").write_text("safe\n")
+        self.notes = folder / "notes"
         self.chosen = chosen
         self.walls = list[Walls]()
 
@@ -49,7 +51,8 @@ class Place:
         root, home = str(self.work.resolve()), str(self.home.resolve())
         scan = SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(path[len(root) + 1 :]))
         ground = Ground(root, home, (), (), scan, {"PATH": os.environ["PATH"]}, doubt=config_doubt)
-        walls = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: self.chosen)
+        ground = replace(ground, unix_sockets=lambda _: ())
+        walls = Walls(ground, lambda: self.chosen, notes=str(self.notes), pause=0.01)
         self.walls.append(walls)
         return Session(self, walls, granted=granted)
 
@@ -233,8 +236,9 @@ async def beside(place: Place, found: list[str]) -> None:
 
 async def abandoned(place: Place, found: list[str]) -> None:
     """A detached job, whose program was killed, and a new session."""
-    words = [sys.executable, "-m", "tests.sandbox.attacks", str(place.home.parent), "leave", "0"]
-    subprocess.run(words, check=True)  # noqa: ASYNC221  # nothing else runs
+    left_by_another(
+        place, "kill", f"{WAIT.format('go')}({'; '.join(PLANTS.values())}) 2>/dev/null; touch done"
+    )
     await until((place.work / "begun").exists)
     other = place.session(granted=True)
     with watched(lambda: planted(place.work), found, "planted"):
@@ -249,15 +253,22 @@ async def abandoned(place: Place, found: list[str]) -> None:
         found.append(f"left behind: {left}")
 
 
-async def leave(place: Place) -> None:
-    """Start a command and die."""
-    command = f"touch begun; {WAIT.format('go')}({'; '.join(PLANTS.values())}) 2>/dev/null; touch done"
+def left_by_another(place: Place, how: str, command: str) -> None:
+    """Have another program start a command, and end or be killed before it."""
+    words = [sys.executable, "-m", "tests.sandbox.attacks", str(place.home.parent), how, command]
+    subprocess.run(words, check=True)
+
+
+async def leave(place: Place, how: str, command: str) -> None:
+    """Start a command and end; with `how` "kill", at once."""
+    command = f"touch begun; {command}"
     words, env = ["/bin/bash", "-c", command], {"PATH": os.environ["PATH"], "HOME": str(place.home)}
     confine = place.session(granted=False).walls.confine(granted=False)
     async with confine(words, cwd=str(place.work), env=env, command=command) as box:
         subprocess.Popen(list(box.argv), env=dict(box.env), pass_fds=box.descriptors)  # noqa: ASYNC220
         await until((place.work / "begun").exists)
-        os._exit(0)
+        if how == "kill":
+            os._exit(0)
 
 
 async def redirects(place: Place, found: list[str]) -> None:
@@ -329,6 +340,66 @@ async def bare(place: Place, found: list[str]) -> None:
     if (place.home / "ran").exists():
         found.append("in a folder that can't be listed")
     (place.work / "closed").chmod(0o755)
+
+
+def is_gone(path: Path) -> bool:
+    return not path.exists()
+
+
+async def while_running(place: Place, found: list[str]) -> None:
+    """A command makes repositories and goes on; the user makes one beside it, and looks into all of them."""
+    for granted in (False, True):
+        for name in ("sub", "sub/.git"):
+            shutil.rmtree(place.work)
+            repository(place.work / "old")
+            (place.work / "old/.git/hooks/pre-commit").write_text("exit 0\n")
+            job = await place.session(granted=granted).job(
+                f"{BARE.format(name)}; {WAIT.format('stop')}mv old old2"
+            )
+            repository(place.work / "mine")
+            await until(partial(is_gone, place.work / name / "HEAD"))
+            if job.done():
+                found.append(f"{name}, granted: {granted}: only at the end")
+            git(place.work / "sub", "status")
+            git(place.work / "sub", "--work-tree=.", "status")
+            if left := [
+                path for path in ("mine/.git/HEAD", "old/.git/HEAD") if not (place.work / path).exists()
+            ]:
+                found.append(f"{name}, granted: {granted}: renamed {left}")
+            (place.work / "stop").touch()
+            if name not in (said := await job):
+                found.append(f"{name}, granted: {granted}: not told: {said}")
+    if (place.home / "ran").exists():
+        found.append("git ran it")
+
+
+async def unwatched(place: Place, found: list[str]) -> None:
+    """A job makes repositories when its program has ended or was killed, and at its own end."""
+    for how in ("kill", "leave"):
+        shutil.rmtree(place.work)
+        repository(place.work / "old")
+        (place.work / "old/.git/hooks/pre-commit").write_text("exit 0\n")
+        first = f"{WAIT.format('on')}{BARE.format('sub/.git')}; touch made; "
+        last = f"{WAIT.format('go')}{BARE.format('last/.git')}; touch done"
+        left_by_another(place, how, first + last)
+        (place.work / "on").touch()
+        await until((place.work / "made").exists)
+        session = place.session(granted=True)
+        session.walls.chosen()
+        said = [session.walls.left]
+        git(place.work / "sub", "status")
+        (place.work / "go").touch()
+        await until((place.work / "done").exists)
+        while list(place.notes.iterdir()):
+            said.append(await session.run("true"))
+        git(place.work / "last", "status")
+        if (place.home / "ran").exists():
+            found.append(f"{how}: git ran it")
+        told = "\n".join(said)
+        if not ("sub/.git" in told and "last/.git" in told) or "old" in told:
+            found.append(f"{how}: told: {told}")
+        if not (place.work / "old/.git/HEAD").exists():
+            found.append(f"{how}: renamed what was there before")
 
 
 async def fresh(place: Place, found: list[str]) -> None:
@@ -469,6 +540,8 @@ ATTACKS: dict[str, Callable[[Place, list[str]], Awaitable[None]]] = {
         abandoned,
         redirects,
         bare,
+        while_running,
+        unwatched,
         fresh,
         plain,
         swapped_names,
@@ -481,14 +554,15 @@ ATTACKS: dict[str, Callable[[Place, list[str]], Awaitable[None]]] = {
 
 def main() -> None:
     """Run one attack a number of times."""
-    folder, name, runs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    folder, name = Path(sys.argv[1]), sys.argv[2]
     chosen = choose("/nonexistent", dict(os.environ), only="bubblewrap")
     if chosen.kind is None:
         print(f"skip: {chosen.why}")
         return
-    if name == "leave":
-        asyncio.run(leave(Place(folder, chosen)))
-    for run in range(runs):
+    if name in ("kill", "leave"):
+        asyncio.run(leave(Place(folder, chosen), name, sys.argv[3]))
+        return
+    for run in range(int(sys.argv[3])):
         found = list[str]()
         place = Place(folder / str(run), chosen)
         asyncio.run(ATTACKS[name](place, found))

@@ -313,7 +313,7 @@ class Jobs(Part):
     async def finish(self) -> list[str]:
         """End the jobs of this runtime that are not detached, and delete their output. Return a line for each.
 
-        Waits until the supervisors of the others have recorded that they are detached.
+        Waits until the supervisors of the others have recorded that they are detached, and checks what these made.
         """
         mine = [job for job in self.all if job.who == self._host.who and not job.is_left]
         running = [job for job in mine if not job.over]
@@ -323,6 +323,8 @@ class Jobs(Part):
 
             for job in left:
                 await asyncio.to_thread(wait_for_detached, job.output, END_SECONDS)
+                with suppress(OSError, ToolError):
+                    await job.rest.aclose()
         await asyncio.gather(*(job.stop(END_SECONDS) for job in running))
         for job in mine:
             await asyncio.to_thread(shutil.rmtree, job.output.folder, ignore_errors=True)

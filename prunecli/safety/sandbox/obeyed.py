@@ -8,13 +8,15 @@ command, and new files are renamed. Nothing is lost, and no program uses the new
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from prunecli.safety.sandbox.git_folders import is_git_folder, is_plain, parts
 from prunecli.safety.sandbox.layout import PROTECTED, Ground, Layout, lies_below
 from prunecli.safety.sandbox.placeholders import is_free
 from prunecli.safety.sandbox.real_folders import is_at, opened
+from prunecli.safety.sandbox.scan import Found
 from prunecli.util.sanitize import one_line
 
 Identity = tuple[int, int] | str
@@ -40,22 +42,42 @@ class Made:
         self._fresh = fresh
         self._granted = granted
         self._git = layout.reopened
+        self._found = layout.found
         places = [os.path.join(root, name) for root in ground.roots for name in PROTECTED]
         self._before = identities((*places, *layout.found.obeyed, *layout.found.bare))
+        self._lock, self._is_over, self._renamed = threading.Lock(), False, list[str]()
         self._parts = {part for folder in self._git for part in parts(folder) if os.path.lexists(part)}
         self._open = [
             path for path in places if not isinstance(self._before.get(path), tuple) or is_free(path)
         ]
         """Protected places where nothing was, or a link."""
 
+    @property
+    def repositories(self) -> dict[str, Identity]:
+        """What git took for repositories before."""
+        return {path: one for path, one in self._before.items() if _is_git(path) or path in self._found.bare}
+
+    def check(self) -> None:
+        """Rename new repositories that may start programs while the command still runs: editors look for repositories
+        by themselves."""
+        with self._lock:
+            if not self._is_over:
+                wanted = startable(self._ground.found(), self._before, self._ground.roots, self._ground.doubt)
+                self._renamed += set_aside(self._before, *wanted)
+
     def set_aside(self) -> str:
-        """Rename it, and return a line about that; "" if there is nothing."""
+        """Rename it, and return a line about that; "" if there is nothing, or the second time."""
+        with self._lock:
+            was_over, self._is_over = self._is_over, True
+            return "" if was_over else self._set_aside()
+
+    def _set_aside(self) -> str:
         made = {path: folder for path, folder in self._fresh.items() if is_git_folder(folder)}
         refused = [path for path, folder in made.items() if not self._adopted(folder, path)]
         found = self._ground.found()
         after, bare = found.obeyed, found.bare
         if self._granted:
-            gits = (path for path in after if os.path.basename(path).lower() == ".git")
+            gits = filter(_is_git, after)
             new = (path for path, identity in identities(gits).items() if self._before.get(path) != identity)
             places = (path for path in self._open if path not in made)
             after = (*places, *(path for path in new if not self._is_plain(path)))
@@ -63,7 +85,7 @@ class Made:
         new_parts = (part for folder in self._git for part in parts(folder) if part not in self._parts)
         after = (*after, *(part for part in new_parts if not self._is_plain(os.path.dirname(part))))
         renamed = set_aside(self._before, [path for path in dict.fromkeys(after) if not is_free(path)], bare)
-        line = in_words(renamed, self._ground.workspace)
+        line = in_words(dict.fromkeys((*self._renamed, *renamed)), self._ground.workspace)
         if not refused:
             return line
         return f"{line}; {_REFUSED}" if line else _REFUSED
@@ -78,12 +100,35 @@ class Made:
         return os.path.exists(os.path.join(path, "HEAD"))
 
     def _is_plain(self, path: str) -> bool:
-        roots = self._ground.roots
-        root = next((root for root in roots if lies_below(path, (root,))), self._ground.workspace)
-        try:
-            return is_plain(path, root, self._git, self._ground.doubt)
-        except OSError:
-            return False  # another command is changing it
+        return _is_plain(path, self._ground.roots, self._git, self._ground.doubt)
+
+
+def startable(
+    found: Found, before: Mapping[str, Identity], roots: Sequence[str], doubt: Callable[[str], str]
+) -> tuple[list[str], list[str]]:
+    """Return the repositories below `roots`, whole ones that are new, that may start programs: each `.git`, and the
+    folders without that name. `doubt` is that of `is_plain`."""
+    known = [path for path in before if _is_git(path)]
+    gits = [path for path in found.obeyed if _is_git(path) and (is_git_folder(path) or not _is_folder(path))]
+    new = [path for path, identity in identities(gits).items() if before.get(path) != identity]
+    plain = {path for path in (*new, *found.bare) if _is_plain(path, roots, known, doubt)}
+    return [path for path in new if path not in plain], [path for path in found.bare if path not in plain]
+
+
+def _is_git(path: str) -> bool:
+    return os.path.basename(path).lower() == ".git"
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _is_plain(path: str, roots: Sequence[str], known: Iterable[str], doubt: Callable[[str], str]) -> bool:
+    root = next((root for root in roots if lies_below(path, (root,))), roots[0])
+    try:
+        return is_plain(path, root, known, doubt)
+    except OSError:
+        return False  # another command is changing it
 
 
 def _holds_link(folder: str) -> bool:

@@ -35,8 +35,9 @@ def is_free(path: str) -> bool:
 
 
 @contextmanager
-def held(paths: Sequence[str]) -> Iterator[int | None]:
-    """Make and lock the placeholders of a command. Yield the descriptor that it must keep open, if there are any.
+def held(paths: Sequence[str], *others: int) -> Iterator[int | None]:
+    """Make and lock the placeholders of a command. Yield the descriptor that it must keep open, if there are any, or
+    `others` that hold locks.
 
     Raises OSError if one can't be made.
     """
@@ -49,9 +50,10 @@ def held(paths: Sequence[str]) -> Iterator[int | None]:
                     locks.append(_locked(path))
                 except OSError as error:
                     raise OSError(error.errno, error.strerror, path) from error
-            for start in range(0, len(locks), _MOST_SENT):
-                socket.send_fds(ours, [b"."], locks[start : start + _MOST_SENT])
-            yield theirs.fileno() if locks else None
+            sent = [*others, *locks]
+            for start in range(0, len(sent), _MOST_SENT):
+                socket.send_fds(ours, [b"."], sent[start : start + _MOST_SENT])
+            yield theirs.fileno() if sent else None
     finally:
         for lock in locks:
             os.close(lock)

@@ -6,13 +6,14 @@ import re
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from prunecli.safety.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp
+from prunecli.safety.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp, unchecked
 from prunecli.safety.sandbox.bubblewrap import Stage
 from prunecli.safety.sandbox.covering import covered
 from prunecli.safety.sandbox.denials import explain, reached_for
@@ -24,7 +25,7 @@ from prunecli.safety.sandbox.layout import (
     lies_below,
     without_revisions,
 )
-from prunecli.safety.sandbox.obeyed import Made
+from prunecli.safety.sandbox.obeyed import Made, in_words
 from prunecli.safety.sandbox.proxy import Proxy, start_words
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
@@ -36,6 +37,8 @@ from prunecli.util.private_file import make_temporary
 
 Kind = Literal["bubblewrap", "landlock", "seatbelt"]
 Network = bool | tuple[str, ...]
+_LITTLE = 20
+"""A pause is at least so many times as long as the look before it."""
 _MISSING = re.compile(r"no such file or directory|cannot find|not found|does not exist|ENOENT", re.IGNORECASE)
 _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 
@@ -73,7 +76,8 @@ class Limits:
 class Walls:
     """One sandbox for all commands of a run. `choose` finds out which one works; it is called once, in any thread.
 
-    `required`: without a sandbox, no command runs.
+    `required`: without a sandbox, no command runs. `notes` is a folder for notes about unfinished commands, "" for
+    none. `pause` is how many seconds a command runs until what it made is looked at, and again.
     """
 
     def __init__(
@@ -84,11 +88,17 @@ class Walls:
         network: Network = False,
         limits: Limits = Limits(),  # noqa: B008  # immutable
         required: bool = False,
+        notes: str = "",
+        pause: float = 1.0,
     ) -> None:
+        self.left = ""
+        """A line on what earlier programs left unchecked; "" if there is nothing, or before a sandbox is chosen."""
         self.ground = ground
         self.network = network
         self.limits = limits
         self._required = required
+        self._notes = notes
+        self._pause = pause
         self._choose = choose
         self._chosen: Chosen | None = None
         self._lock = threading.Lock()
@@ -104,16 +114,13 @@ class Walls:
         """Return the sandbox in effect. The first call tries each one, which takes some milliseconds."""
         with self._lock:
             if self._chosen is None:
+                self.left = self._earlier()
                 self._chosen = self._choose()
             return self._chosen
 
     def finds_all(self) -> bool:
         """Return whether every secret of the workspace is found and hidden."""
         return self.ground.found().complete
-
-    def begin(self) -> None:
-        if self._chosen is None:
-            threading.Thread(target=self.chosen, name="sandbox", daemon=True).start()
 
     def confine(self, *, granted: bool, reads: bool = False) -> Confine:
         """Return the function that puts a command into the sandbox.
@@ -137,30 +144,48 @@ class Walls:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            layout = await asyncio.to_thread(self._layout, git=git, granted=granted, reads=reads)
+            earlier, layout = await asyncio.to_thread(self._arranged, git=git, granted=granted, reads=reads)
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
             fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
-            made = Made(self.ground, layout, granted=granted, fresh=fresh) if not reads else None
-            is_told = False
-
-            def set_aside() -> str:
-                nonlocal is_told
-                is_told, was_told = True, is_told
-                return "" if was_told or made is None else made.set_aside()
-
-            try:
-                parts = self._limited(argv), cwd, inner, unset, command, fresh
-                async with self._inside(chosen, layout, *parts) as box:
-                    yield replace(box, afterwards=set_aside)
-            finally:
-                set_aside()  # for a canceled command
+            parts = self._limited(argv), cwd, inner, unset, command, fresh
+            if reads:
+                async with self._inside(chosen, layout, None, *parts) as box:
+                    yield replace(box, afterwards=lambda: earlier)
+                return
+            made = Made(self.ground, layout, granted=granted, fresh=fresh)
+            with unchecked.noted(self._notes, self.ground.roots, made.repositories) as note:
+                watching = asyncio.ensure_future(self._watch(made))
+                try:
+                    async with self._inside(chosen, layout, note, *parts) as box:
+                        yield replace(
+                            box, afterwards=lambda: "; ".join(filter(None, (earlier, made.set_aside())))
+                        )
+                finally:
+                    watching.cancel()
+                    made.set_aside()  # for a canceled command
+                    await asyncio.gather(watching, return_exceptions=True)
 
         return confined
 
-    def _layout(self, *, git: bool, granted: bool, reads: bool) -> Layout:
+    async def _watch(self, made: Made) -> None:
+        """Look at what a command makes while it runs: with little work in a large workspace too."""
+        pause = self._pause
+        while True:
+            await asyncio.sleep(pause)
+            begun = time.monotonic()
+            with suppress(OSError, ValueError, RecursionError):  # the check at the end tells
+                await asyncio.to_thread(made.check)
+            pause = max(self._pause, _LITTLE * (time.monotonic() - begun))
+
+    def _earlier(self) -> str:
+        """Check what earlier programs left unchecked, and return a line about that."""
+        renamed = unchecked.check(self._notes, self.ground.roots, self.ground.doubt)
+        return in_words(renamed, self.ground.workspace)
+
+    def _arranged(self, *, git: bool, granted: bool, reads: bool) -> tuple[str, Layout]:
         try:
-            return layout_for(self.ground, git=git, granted=granted, reads=reads)
+            return self._earlier(), layout_for(self.ground, git=git, granted=granted, reads=reads)
         except OSError as error:
             raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
 
@@ -169,6 +194,7 @@ class Walls:
         self,
         chosen: Chosen,
         layout: Layout,
+        note: int | None,
         argv: Sequence[str],
         cwd: str,
         env: Mapping[str, str],
@@ -207,7 +233,7 @@ class Walls:
                 environ = without_revisions(environ, layout)
                 shown, closed = (*layout.writable, *layout.readable), (*layout.hidden, *layout.emptied)
                 info = stack.enter_context(covered([path for path in closed if lies_below(path, shown)]))
-            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info)
+            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info, note=note)
             words, more = stack.enter_context(prepared)
             yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
 
@@ -242,6 +268,7 @@ class Walls:
         cwd: str,
         fresh: Mapping[str, str] = {},
         info: int | None = None,
+        note: int | None = None,
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
         """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
 
@@ -261,7 +288,8 @@ class Walls:
         with ExitStack() as stack:
             layout, sources = self._pinned(layout, stack, pins=chosen.pins)
             try:
-                held = stack.enter_context(placeholders.held(layout.missing))
+                others = () if note is None else (note,)
+                held = stack.enter_context(placeholders.held(layout.missing, *others))
             except OSError as error:
                 raise ToolError(
                     f"The sandbox can't be set up: {error.filename}: {error.strerror}."
