@@ -56,7 +56,7 @@ async def test_a_job_runs_in_the_sandbox_which_goes_with_it(tmp_path: Path) -> N
         assert "job 1: exit code 4 after " in said
         assert "bwrap" not in said
         assert processes_with(mark) == []
-        assert runtime.status().jobs == 0
+        assert runtime.parts["jobs"].count == 0
 
 
 @pytest.mark.parametrize("word", ["SIGHUP", "SIGKILL"])
