@@ -5,13 +5,14 @@ effects stay in the workspace. `RULES` are the texts that `/permissions` shows.
 """
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from prunecli.safety.permissions.places import lies_in_kept
+from prunecli.safety.permissions.rules import starts_others
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
-    from prunecli.model.shell import Line
     from prunecli.safety.permissions.calls import Call
 
 _INSTALLS = r"""(?x)
@@ -21,6 +22,11 @@ _INSTALLS = r"""(?x)
     | (?:yarn|pnpm)\s*(?:$|[;&|\n]) | (?:husky|lefthook|pre-commit)\s+(?:init|install|add)\b
     | uv\s+(?:init|python\s+pin)\b)"""
 """Commands that write files that control other programs without naming these files."""
+_WRITES_WITH_GIT = r"""(?x)
+    (?:^|[\n;&|({`"']|(?:^|\s)(?:then|do|else|exec|xargs|sudo|env|time|nohup)\s)\s*(?:[\w./~-]*/)?git(?![\w./-])
+    (?!(?:\s+-c\s+\S+|\s+-C\s+\S+|\s+-\S+)*
+      \s+(?:blame|cat-file|describe|diff|grep|log|ls-files|rev-parse|shortlog|show|status)(?![\w-]))"""
+"""git where a command may start, unless its subcommand only reads."""
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
@@ -56,17 +62,24 @@ def leaves(call: "Call", inside: Inside) -> str:
     return f"it would run outside the sandbox: {call.outside}"
 
 
-def stays(call: "Call", mode: str, inside: Inside) -> bool:
-    """Return whether the sandbox makes the question about a command unnecessary."""
+def stays(call: "Call", mode: str, inside: Inside, doubtful: Callable[[], list[tuple[str, ...]]]) -> bool:
+    """Return whether the sandbox makes the question about a command unnecessary. `doubtful` returns the commands of
+    its line that are not harmless."""
     if call.effect != "run" or not inside.closed or mode != "edits":
         return False
-    if _uses_git(call.line) if call.line else "git" in (call.text or ""):
-        return False
-    return not re.search(_INSTALLS, call.text or "") and not _names_obeyed(call.text or "")
+    text = call.text or ""
+    return not (_writes_with_git(call, doubtful) or re.search(_INSTALLS, text) or _names_obeyed(text))
 
 
-def _uses_git(line: "Line") -> bool:
-    return any("git" in word for words in line.commands for word in words)
+def _writes_with_git(call: "Call", doubtful: Callable[[], list[tuple[str, ...]]]) -> bool:
+    """Return whether a command may need to write to the repository, which is read-only in the sandbox."""
+    if call.line is None:
+        return bool(re.search(_WRITES_WITH_GIT, call.text or ""))
+    return any(
+        re.search(_WRITES_WITH_GIT, "\n".join(words))
+        for words in doubtful()
+        if starts_others(words[0]) or words[0].rpartition("/")[2] == "git"
+    )
 
 
 def _names_obeyed(text: str) -> bool:

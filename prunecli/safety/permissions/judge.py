@@ -14,7 +14,7 @@ from prunecli.safety.permissions.calls import Call, parts_of
 from prunecli.safety.permissions.inside import NO_SANDBOX, Inside, leaves, stays
 from prunecli.safety.permissions.offers import offered_rule
 from prunecli.safety.permissions.places import Unresolvable
-from prunecli.safety.permissions.rule_checks import allowing_rule, naming_rule
+from prunecli.safety.permissions.rule_checks import allowing_rule, naming_rule, uncovered
 from prunecli.safety.permissions.rules import Rule, parse_rule
 from prunecli.safety.permissions.surroundings import Surroundings
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
@@ -97,7 +97,7 @@ def _of_part(
         return Verdict("ask", f"the ask rule {asking.text} applies", firm=True)
     if allowing := allowing_rule(call, allow, around):
         return Verdict("allow", f"allowed by the rule {allowing}", granted=True)
-    if trusted and stays(call, mode, inside):
+    if trusted and stays(call, mode, inside, lambda: uncovered(call, (), around)):
         return Verdict("allow", "the sandbox keeps its effects in the workspace")
     return _by_mode(call, mode if trusted else "ask", allow, around)
 

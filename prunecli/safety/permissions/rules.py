@@ -248,5 +248,10 @@ def _may_be(word: str, wanted: str) -> bool:
     return word == wanted
 
 
+def starts_others(program: str) -> bool:
+    """Return whether the arguments or the input of a program may name commands that it starts."""
+    return _program(program).rstrip("0123456789.") in _HIDE_COMMANDS | _NAME_COMMANDS
+
+
 def _program(word: str) -> str:
     return word.rpartition("/")[2].casefold()

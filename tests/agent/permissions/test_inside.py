@@ -31,7 +31,13 @@ def test_in_edits_mode_the_walls_replace_the_question(tmp_path: Path, command: s
 
 
 @pytest.mark.parametrize(
-    "command", ["git commit -m x", "make && git push", "/usr/bin/git add .", "echo $(git gc)"]
+    "command",
+    [
+        *("git commit -m x", "make && git push", "/usr/bin/git add .", "echo $(git gc)", "sh -c 'git add .'"),
+        *("touch q; git -C sub stash", "timeout 5 git add .", "ls | xargs -n1 git add", "git branch new"),
+        *("for f in *; do git add $f > log; done", "python3 -c \"import os; os.system('git commit')\""),
+        "git add . > log",
+    ],
 )
 def test_what_writes_with_git_is_asked_about(tmp_path: Path, command: str) -> None:
     assert judged(tmp_path, command, CLOSED).kind == "ask"
@@ -57,6 +63,11 @@ def test_writing_what_other_programs_obey_is_asked_about(tmp_path: Path, command
         *("npm test", "npm run build", "yarn build", "pnpm -r test", "node_modules/.bin/jest x"),
         *("uv run pytest", ".venv/bin/python -m pytest", "cp a dist/package.json", "cat package.json"),
         "pip install --help",
+        *("python3 digits.py", "python3 tests/test_legit.py", "echo digital > out.txt", "make git-docs"),
+        *("python3 -c 'print(\"legitimate\")'", "touch q && git diff --stat", "sed -i s/git/hg/ src/git.c"),
+        *("sed -i s/1/2/ digits.py && git status --short", "git diff > a.patch", "git -C . log -3 > log.txt"),
+        *("cat > a.md <<E\nHow to use git here\nE", "python3 src/git/run.py", "touch q; git branch"),
+        "for f in a b; do git show HEAD:$f > old/$f; done",
     ],
 )
 def test_everyday_work_is_not(tmp_path: Path, command: str) -> None:
