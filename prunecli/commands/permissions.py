@@ -20,9 +20,16 @@ _WHAT = {
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Choose what may run without asking: ask, edits, plan or auto."""
     keeper = runtime.gatekeeper
+    if arguments == "auto" and keeper.mode != "auto":
+        # A question of its own, so that one key press or word does not turn off all questions.
+        answers = (
+            Choice("auto yes", "Yes", "until you change the mode"),
+            Choice(keeper.mode, "No", f"stay in {keeper.mode} mode", current=True),
+        )
+        return [Choose("Run everything without asking (auto mode)?", "permissions", answers, grave=True)]
     for mode in MODES:
-        if arguments == mode:
-            runtime.gatekeeper.mode = mode
+        if arguments in (mode, "auto yes" if mode == "auto" else mode):
+            keeper.mode = mode
             return [Say(f"Mode {mode}: {_WHAT[mode]}.")]
     word, _, rule = arguments.partition(" ")
     if word == "remove":

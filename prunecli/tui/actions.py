@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.front.presentation.entries import Level
 from prunecli.runtime import Runtime, outside
-from prunecli.safety.permissions.verdict import MODES, Mode
+from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 from prunecli.tui.runs import Runs
@@ -19,7 +19,6 @@ from prunecli.util.errors import PrunecliError
 if TYPE_CHECKING:
     from prunecli.commands.command import Table
     from prunecli.tui.screens.choose import ChooseScreen
-    from prunecli.tui.widgets.question import Question
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
 """Actions that only make sense while typing; the palette leaves them out."""
@@ -37,8 +36,6 @@ class Actions:
         self._program = program
         self._runs = runs
         self._pressed: dict[str, float] = {}
-        self._auto_question: Question | None = None
-        self._auto_allowed = ""
         transcript = frame.transcript
         self._deeds: dict[str, Callable[[], object]] = {
             "interrupt": self._interrupt,
@@ -141,45 +138,11 @@ class Actions:
         return f" · this ends {losing}" if losing else ""
 
     def _cycle_mode(self) -> None:
-        runtime = self._runtime
-        current, asked = runtime.gatekeeper.mode, self._auto_question
-        if asked is not None:  # pressed again while asking: skip auto mode
-            self._auto_answered(allowed=False)
-            return
-        if current == "auto":
-            self._auto_allowed = runtime.session.id
-        mode = MODES[(MODES.index(current) + 1) % len(MODES)]
-        if mode == "auto" and self._auto_allowed != runtime.session.id:
-            self._ask_for_auto()
-        else:
-            self._use_mode(mode)
-
-    def _use_mode(self, mode: Mode) -> None:
-        self._runtime.gatekeeper.mode = mode
+        """Switch to the next mode. Auto mode has its own way in, `/permissions auto`."""
+        keeper = self._runtime.gatekeeper
+        keeper.mode = _NEXT_MODE[keeper.mode]
         self._port.show_status()
-        self._port.hint(_MODE_HELP[mode])
-
-    def _ask_for_auto(self) -> None:
-        """Ask before switching to auto mode, so that one extra key press does not turn off all questions."""
-        from prunecli.tui.widgets.long_question import choice
-
-        answers = (("Yes", "until you change the mode"), ("No", f"back to {MODES[0]} mode"))
-        self._auto_question = choice(
-            "Run everything without asking (auto mode)?",
-            answers,
-            lambda row: self._auto_answered(allowed=row == 0),
-            leave=1,
-            marked=1,
-        )
-        self._port.ask(self._auto_question)
-
-    def _auto_answered(self, *, allowed: bool) -> None:
-        if self._auto_question is not None:
-            self._port.answered(self._auto_question)
-            self._auto_question = None
-        if allowed:
-            self._auto_allowed = self._runtime.session.id
-        self._use_mode("auto" if allowed else MODES[0])
+        self._port.hint(_MODE_HELP[keeper.mode])
 
     def _take_back(self) -> None:
         text = self._runs.take_back()
@@ -256,11 +219,11 @@ class Actions:
             frame.prompt.set_text(text)
 
 
+_NEXT_MODE: dict[Mode, Mode] = {"ask": "edits", "edits": "plan", "plan": "ask", "auto": "ask"}
 _MODE_HELP = {
     "ask": "ask: runs reads and harmless commands, asks about the rest",
     "edits": "edits: also changes workspace files without asking",
     "plan": "plan: reads only",
-    "auto": "auto: runs everything except what deny rules block",
 }
 
 

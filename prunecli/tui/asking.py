@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from prunecli.agent.execute import Answer, Asked
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime
-from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 from prunecli.util.sanitize import one_line
@@ -24,12 +23,7 @@ if TYPE_CHECKING:
     from prunecli.tui.widgets.question import Question
 
 
-_PLAN_ANSWERS: tuple[tuple[str, str, Mode | None], ...] = (
-    ("1y", "Yes, and ask before each change", "ask"),
-    ("2e", "Yes, and edit without asking", "edits"),
-    ("3n", "No, and say what to change", None),
-)
-"""Keys, label and the mode to continue in; None to keep planning."""
+_PLAN_KEYS = ("1e", "2ya", "3nk")
 
 
 class Asking:
@@ -100,7 +94,10 @@ class Asking:
 
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
         about = "\n".join(map(one_line, choose.about.split("\n")))
-        panel = choice(one_line(choose.title), labels, answered, leave=len(labels) - 1, about=about)
+        now = next((at for at, one in enumerate(choose.choices) if one.current), 0)
+        panel = choice(
+            one_line(choose.title), labels, answered, leave=len(labels) - 1, marked=now, about=about
+        )
         port.ask(panel)
 
 
@@ -117,13 +114,13 @@ class Planning:
 
     def offer(self) -> None:
         """Ask about the plan if the last answer ends with one."""
-        from prunecli.commands.plan import plan_of
+        from prunecli.commands.plan import ANSWERS, plan_of
 
         if self._panel is not None or not plan_of(self._runtime):
             return
         from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
-        rows = [Row(keys, (label,)) for keys, label, _ in _PLAN_ANSWERS]
+        rows = [Row(keys, (label,)) for keys, (_, label) in zip(_PLAN_KEYS, ANSWERS, strict=True)]
         self._panel = Question(
             "Carry out this plan?", rows, self._answered, for_text=2, leave=2, hints=KEYS_TEXT
         )
@@ -136,8 +133,10 @@ class Planning:
             self._port.answered(panel)
 
     def _answered(self, row: int, text: str) -> None:
+        from prunecli.commands.plan import ANSWERS
+
         self.withdraw()
-        if mode := _PLAN_ANSWERS[row][2]:
+        if (mode := ANSWERS[row][0]) != "no":
             self._runtime.gatekeeper.mode = mode
             self._port.show_status()
             self._submit(APPROVED)

@@ -30,7 +30,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("take_back", ("alt+up",), "take back the last queued message", "Prompt"),
     Action("interrupt", ("escape",), "stop the agent; twice when idle: rewind", "Agent"),
     Action("background", ("ctrl+b",), "move the running command to the background", "Agent"),
-    Action("cycle_mode", ("shift+tab",), "change mode: ask, edits, plan, auto", "Agent"),
+    Action("cycle_mode", ("shift+tab",), "change mode: ask, edits, plan", "Agent"),
     Action("todos", ("alt+t",), "fold or unfold the to-do list", "Agent"),
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
     Action("leave", ("ctrl+d",), "quit, on an empty prompt", "Program"),

@@ -150,7 +150,7 @@ async def test_modes_are_set_and_a_plan_is_approved_by_a_question(tmp_path: Path
         ((_, asked, options),) = editor.asked
         assert asked.title == "Carry out this plan?"
         assert "Write a.txt" in asked.content[0].content.text
-        assert [one.option_id for one in options] == ["ask", "edits", "no"]
+        assert [one.option_id for one in options] == ["edits", "ask", "no"]
         assert [one.current_mode_id for one in editor.of("current_mode_update")] == ["plan", "edits"]
         assert (work / "0.txt").read_text() == "new\n", "without another question"
         with pytest.raises(RequestError, match="unknown mode") as refused:

@@ -274,7 +274,7 @@ def test_a_model_that_may_not_answer_is_taken_and_doubted(tmp_path: Path) -> Non
         ("/effort --save", "--save", "a level, with --save to keep it"),
         ("/theme fjord --sav", "--sav", "a name, with --save to keep it"),
         ("/theme --save", "--save", "a name, with --save to keep it"),
-        ("/plan off", "off", "a task; Shift+Tab or /permissions changes the mode"),
+        ("/plan off", "off", "a task; Shift+Tab changes the mode"),
         ("/quit " + "x" * 5_000, "x" * 59 + "…", "no arguments"),
     ],
 )
@@ -413,6 +413,19 @@ def test_permissions_change_the_mode(tmp_path: Path) -> None:
     run_line(runtime, "/permissions edits")
     assert runtime.status().mode == "edits"
     assert "No mode" in say(list(run_line(runtime, "/permissions yolo")))
+
+
+def test_auto_mode_has_a_question_of_its_own(tmp_path: Path) -> None:
+    runtime = start(tmp_path)
+    run_line(runtime, "/permissions edits")
+    (asked,) = run_line(runtime, "/permissions auto")
+    assert isinstance(asked, Choose)
+    assert asked.grave
+    assert [(one.value, one.label) for one in asked.choices] == [("auto yes", "Yes"), ("edits", "No")]
+    assert runtime.status().mode == "edits"
+    run_line(runtime, f"/permissions {asked.choices[0].value}")
+    assert runtime.status().mode == "auto"
+    assert "Mode auto" in say(list(run_line(runtime, "/permissions auto"))), "it is not asked again"
 
 
 def test_rename_names_the_session(tmp_path: Path) -> None:

@@ -176,8 +176,8 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
         for _ in range(4):
             await s.pilot.press("shift+tab")
             modes.append(s.runtime.gatekeeper.mode)
-        assert modes == ["edits", "plan", "plan", "ask"], "auto is asked about"
-        await s.until_shown(" ask ·", "ask: runs reads and harmless commands")
+        assert modes == ["edits", "plan", "ask", "edits"]
+        await s.until_shown(" edits ·", "edits: also changes workspace files")
 
 
 async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Path) -> None:

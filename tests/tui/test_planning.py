@@ -33,7 +33,7 @@ async def planned(s: Shown) -> Question:
 async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: Path) -> None:
     async with shown(tmp_path, script()) as s:
         await planned(s)
-        await s.until_shown("Carry out this plan?", "ask before each change", "edit without asking", "plan ·")
+        await s.until_shown("Carry out this plan?", "go on in edits mode", "go on in ask mode", "plan ·")
         assert not (tmp_path / "work" / "a.txt").exists()
         assert [e.state for e in s.entries if isinstance(e, ToolCall)] == [ToolState.DENIED]
         first = s.runtime.session.context.items[0].event
@@ -41,7 +41,7 @@ async def test_in_plan_mode_nothing_is_changed_and_the_model_is_told(tmp_path: P
         assert [e.text for e in s.entries if isinstance(e, Prompt)] == ["fix it"]
 
 
-@pytest.mark.parametrize(("key", "mode"), [("enter", "ask"), ("e", "edits"), ("1", "ask")])
+@pytest.mark.parametrize(("key", "mode"), [("enter", "edits"), ("y", "ask"), ("2", "ask")])
 async def test_approving_goes_on_in_the_mode_that_was_chosen(tmp_path: Path, key: str, mode: str) -> None:
     async with shown(tmp_path, script(says("Done."))) as s:
         await planned(s)
@@ -66,7 +66,7 @@ async def test_no_waits_for_what_to_change_and_needs_none(tmp_path: Path) -> Non
     async with shown(tmp_path, script()) as s:
         await planned(s)
         await s.pilot.press("up", "enter")
-        await s.until_shown("❯ 3 No", WRITE_REASON[0])
+        await s.until_shown("❯ 3 Keep planning", WRITE_REASON[0])
         await s.pilot.press("enter")
         await s.until(lambda: not s.frame.query(Question))
         assert s.runtime.gatekeeper.mode == "plan"
@@ -105,31 +105,17 @@ def test_a_plan_is_what_stands_under_its_heading(answer: str, plan: str) -> None
     assert plan_in(answer) == plan
 
 
-async def test_shift_tab_enters_auto_only_after_a_yes_once_per_session(tmp_path: Path) -> None:
-    async with shown(tmp_path) as s:
-        s.press_at_once(["shift+tab"] * 3)
-        await s.until_shown("Run everything without asking (auto mode)?", "❯ 2 No")
-        assert s.runtime.gatekeeper.mode == "plan"
+@pytest.mark.parametrize(("keys", "mode"), [(["up", "enter"], "auto"), (["escape"], "plan"), (["n"], "plan")])
+async def test_auto_mode_begins_only_after_a_yes_and_ends_with_shift_tab(
+    tmp_path: Path, keys: list[str], mode: str
+) -> None:
+    async with shown(tmp_path, sets=["permissions.mode=plan"]) as s:
+        await s.type("/permissions auto", "escape", "enter")
+        await s.until_shown("Run everything without asking (auto mode)?", "❯ 2 No  stay in plan mode")
         question = s.frame.query_one(Question)
         await s.until(lambda: question.answering.is_ready(monotonic()))
-        await s.pilot.press("up", "enter")
-        await s.until(lambda: s.runtime.gatekeeper.mode == "auto")
-        for presses, mode in ((1, "ask"), (3, "auto"), (1, "ask")):
-            s.press_at_once(["shift+tab"] * presses)
-            await s.until(lambda: s.runtime.gatekeeper.mode == mode)  # noqa: B023  # awaited here
-            assert not s.frame.query(Question)
-        s.conversation.command("/new")
-        s.press_at_once(["shift+tab"] * 3)
-        await s.until(lambda: s.frame.query(Question))
-
-
-@pytest.mark.parametrize("key", ["escape", "shift+tab", "enter"])
-async def test_without_a_yes_shift_tab_goes_on_to_asking(tmp_path: Path, key: str) -> None:
-    async with shown(tmp_path) as s:
-        s.press_at_once(["shift+tab"] * 3)
-        await s.until(lambda: s.frame.query(Question))
-        question = s.frame.query_one(Question)
-        await s.until(lambda: question.answering.is_ready(monotonic()))
-        await s.pilot.press(key)
+        await s.pilot.press(*keys)
         await s.until(lambda: not s.frame.query(Question))
+        await s.until(lambda: s.runtime.gatekeeper.mode == mode)
+        await s.pilot.press("shift+tab")
         assert s.runtime.gatekeeper.mode == "ask"

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from prunecli.agent.execute import Answer, AnswerKind, Asked
 from prunecli.commands.command import Choose
+from prunecli.commands.plan import ANSWERS
 from prunecli.features.acp.calls import Content, text_content
 from prunecli.features.acp.feed import Feed
 from prunecli.features.acp.texts import escaped, fenced, shown
@@ -28,11 +29,11 @@ Chosen: TypeAlias = str | None
 WHOLE_DIFF = 100_000
 """Maximum characters of a file that is shown whole around a change."""
 NO_ANSWER = "the editor did not answer the question"
-PLAN_ANSWERS: tuple[tuple[Literal["ask", "edits", "no"], str, PermissionOptionKind], ...] = (
-    ("ask", "Yes, and ask before each change", "allow_once"),
-    ("edits", "Yes, and edit without asking", "allow_always"),
-    ("no", "No, keep planning", "reject_once"),
-)
+_PLAN_KINDS: dict[str, PermissionOptionKind] = {
+    "edits": "allow_always",
+    "ask": "allow_once",
+    "no": "reject_once",
+}
 _KINDS: dict[AnswerKind, PermissionOptionKind] = {
     "once": "allow_once",
     "always": "allow_always",
@@ -74,11 +75,13 @@ class Questions:
         return Answer(next((kind for kind in _KINDS if kind == answer), "deny"))
 
     async def plan(self, plan: str) -> Literal["ask", "edits", "no"]:
-        options = [PermissionOption(option_id=id_, name=name, kind=kind) for id_, name, kind in PLAN_ANSWERS]
+        options = [
+            PermissionOption(option_id=mode, name=name, kind=_PLAN_KINDS[mode]) for mode, name in ANSWERS
+        ]
         answer = await self._question(
             "Carry out this plan?", [text_content(shown(plan))], options, "switch_mode"
         )
-        return next((id_ for id_, _, _ in PLAN_ANSWERS if id_ == answer), "no")
+        return next((mode for mode, _ in ANSWERS if mode == answer), "no")
 
     async def inquire(self, inquiry: Inquiry) -> Reply:
         """Ask the model's question. The user can choose one option; typed text becomes a steering prompt."""

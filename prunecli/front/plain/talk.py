@@ -182,10 +182,10 @@ class Talk:
         """Ask about the plan and return the reply to send, or ""."""
         self.out("Carry out this plan?")
         self.out(
-            "y: yes, in mode ask. e: yes, in mode edits. Enter: not yet. Any other text goes to the model."
+            "e: go on in edits mode. y: go on in ask mode. Enter: keep planning. Or type what to change."
         )
         try:
-            answer = (self.lines.answer("y, e or text: ") or "").strip()
+            answer = (self.lines.answer("e, y or text: ") or "").strip()
         except KeyboardInterrupt:
             return ""
         if answer.lower() in ("y", "e"):
