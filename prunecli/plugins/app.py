@@ -95,13 +95,16 @@ class App:
         count = sum(one.owner == self.owner for one in self._installed.of(kind).values())
         self._file(kind, f"{self.owner}-{count + 1}", target, **facts)
 
-    def tool(self, target: Any, name: str = "", *, switch: str = "", enabled: bool = True) -> None:
+    def tool(
+        self, target: Any, name: str = "", *, switch: str = "", enabled: bool = True, opens: str = ""
+    ) -> None:
         """Add a tool of the model: a `Tool`, or a reference and its name.
 
-        `switch` is its name in `[tools] enabled` if that enables several tools; `enabled`: by default.
+        `switch` is its name in `[tools] enabled` if that enables several tools; `enabled`: by default. `opens` is the
+        command, given the id of a call, that runs when the user opens the call in the transcript.
         """
         name = name or target.name
-        self._file("tool", name, target, switch=switch or name, enabled=enabled)
+        self._file("tool", name, target, switch=switch or name, enabled=enabled, opens=opens)
 
     def command(self, name: str, target: Any) -> None:
         """Add the slash command /name: a function of the session and its arguments, or a reference to one or to a
@@ -137,6 +140,11 @@ class App:
                 f"{self.owner}: no moment named {moment!r}", f"choose from {', '.join(MOMENTS)}"
             )
         self._file_next("moment", function, moment=moment)
+
+    def widget(self, name: str, target: Any, shows: Any) -> None:
+        """Add a widget above the prompt: a class of Textual's `Widget` with `show`. `shows` is a function of the
+        session that returns what to show; the widget is made when that is first something."""
+        self._file("widget", name, target, shows=shows)
 
     def notices(self, due: Callable[..., Any]) -> None:
         """Add a function of the session that returns what the model is told before the next request."""

@@ -46,10 +46,10 @@ ModalScreen:inline { height: 70vh; border: none; }
 Masthead { height: 1; }
 Welcome { height: 1fr; padding: 0 2 1 2; content-align: left bottom; }
 #transcript { height: 1fr; margin: 0 0 0 1; }
-Activity, Waiting, TodoLine { height: 1; }
+Activity, Waiting, .-above { height: 1; }
 Menu { overlay: screen; height: 0; width: 1fr; background: $panel; }
 StatusLines { height: 2; }
-Frame.-low.-asking { Masthead, Activity, Waiting, TodoLine, StatusLines { max-height: 0; } }
+Frame.-low.-asking { Masthead, Activity, Waiting, .-above, StatusLines { max-height: 0; } }
 Prompt, Prompt:focus {
     height: auto; max-height: 40%; border: none; border-top: solid $faint; padding: 0 1;
     background: $background; scrollbar-size-vertical: 1;

@@ -9,7 +9,6 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from prunecli.context.state import Context
-from prunecli.features.subagents.task_records import number_of
 from prunecli.front.presentation.activity import CurrentActivity
 from prunecli.front.presentation.completion import as_command
 from prunecli.front.presentation.entries import Level
@@ -17,6 +16,7 @@ from prunecli.front.presentation.outcomes import advice
 from prunecli.front.presentation.presenter import Presenter, presenter_of
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
+from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
@@ -74,6 +74,9 @@ class Conversation:
         self.feed = TranscriptFeed(
             frame.transcript, lambda: self._presenter(self.runtime.session.context), frame.show_transcript
         )
+        tools = features().of("tool").items()
+        self._opens = {name: one.facts["opens"] for name, one in tools if one.facts["opens"]}
+        frame.transcript.opens = self._opens
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
         parts = prompt, frame.menu, partial(_offered, runtime), self._arguments, str(setup.cwd)
         self.completer = Completer(*parts, resources=partial(_mentionable, runtime))
@@ -117,7 +120,7 @@ class Conversation:
                 Picked: lambda _: self.completer.choose(),
                 Typed: self._typed,
                 Transcript.RestoreRequested: self._restore,
-                Transcript.Opened: self._open_task,
+                Transcript.Opened: self._open_call,
             }
         )
         self.listening = True
@@ -273,10 +276,9 @@ class Conversation:
         self.hint(done if plan.allowed else advice(plan.refusal))
         self.show_waiting()
 
-    def _open_task(self, message: Transcript.Opened) -> None:
-        if (call := self.feed.task(message.key)) is not None:
-            number, _ = number_of(self.runtime.session.records, call)
-            self.command(f"/agents open {number}")
+    def _open_call(self, message: Transcript.Opened) -> None:
+        if (call := self.feed.call(message.key)) is not None:
+            self.command(f"/{self._opens[message.tool]} {call}")
 
     # Called by runs ------------------------------------------------------------------------------------------
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
-from prunecli.context.todo_list import shown_todos
+from prunecli.plugins.app import resolved
+from prunecli.plugins.features import features
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.counting import count_ahead, to_count
 from prunecli.tui.runs import Runs
@@ -33,7 +34,9 @@ class Figures:
         """Update all figures. If a large text must be counted first, the update follows later. Only one count runs at
         a time."""
         context = self._runtime.session.context
-        self._frame.show_todos(shown_todos(context))
+        for widget in features().of("widget").values():
+            shows = resolved(widget.facts["shows"])
+            self._frame.show_above(widget, shows(self._runtime.session))
         if waiting := to_count(context):
             if not self._counting:
                 self._counting = True

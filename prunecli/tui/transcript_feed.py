@@ -155,6 +155,7 @@ class TranscriptFeed:
         slot = self._slots.get(key)
         return None if slot is None else self._presenter.target(slot)
 
-    def task(self, key: Key) -> str | None:
+    def call(self, key: Key) -> str | None:
+        """Return the id of the tool call of this entry; None if there is none."""
         slot = self._slots.get(key)
-        return None if slot is None else self._presenter.task(slot)
+        return None if slot is None else self._presenter.call(slot)

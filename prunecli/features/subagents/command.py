@@ -6,6 +6,7 @@ from pathlib import Path
 from prunecli.commands.command import Copy, Effect, ShowScreen, Table
 from prunecli.features.subagents.definitions import Definition
 from prunecli.features.subagents.part import Tasks
+from prunecli.features.subagents.task_records import number_of
 from prunecli.front.presentation.entry_text import entry_lines, joined
 from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.model.requests import TASK
@@ -20,8 +21,8 @@ _HEADINGS = ("agent", "model", "tools", "from", "for")
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """List subagents and tasks; /agents open 3 shows a task's transcript."""
     word, _, rest = arguments.partition(" ")
-    if word == "open" and rest.strip().isdecimal():
-        number = int(rest.strip()[:9])
+    number = _number(runtime, rest.strip()) if word == "open" else None
+    if number is not None:
         if not number:
             raise UsageError("this call started no task", "/agents lists the tasks")
         try:
@@ -37,6 +38,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     opening = ["/agents open NUMBER shows a task's transcript."] if tasks else []
     note = "\n".join([*_off(runtime), *notes, *problems, *tasks, *opening])
     return [Table("Subagents", _HEADINGS, rows, (), note)]
+
+
+def _number(runtime: Runtime, words: str) -> int | None:
+    """Return the number of a task named by its number or by `call ID`, 0 for a call that started none."""
+    if words.startswith("call "):
+        return number_of(runtime.session.records, words.removeprefix("call "))[0]
+    return int(words[:9]) if words.isdecimal() else None
 
 
 def _shown(runtime: Runtime, number: int) -> ShowScreen:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from prunecli.context.todo_list import is_sent, shown_todos, todos
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import newest_notice, notice
-from prunecli.model.todos import in_lines, is_open
+from prunecli.model.todos import Todos, in_lines, is_open
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
+from prunecli.session.session import Session
 
 TODOS = "to-do list"
 
@@ -19,10 +21,6 @@ class TodoReminder(Part):
         host.mailbox.news.append(self._due)
 
     def _due(self) -> Sequence[UserMessage]:
-        if not self.host.session.context.todo:
-            return ()
-        from prunecli.context.todo_list import is_sent, todos  # deferred: few sessions have a list
-
         context = self.host.session.context
         found = todos(context)
         if not is_open(found) or is_sent(context):
@@ -30,3 +28,8 @@ class TodoReminder(Part):
         text = "\n".join(in_lines(found, plain=True))
         known = newest_notice((item.event for item in reversed(context.items)), TODOS)
         return () if text == known else (notice(TODOS, text, kept=True),)
+
+
+def shown(session: Session) -> Todos:
+    """Return the list to show above the prompt, () for none."""
+    return shown_todos(session.context)

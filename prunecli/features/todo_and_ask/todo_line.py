@@ -1,6 +1,6 @@
-"""The lists above the prompt: the agent's to-do list, in one line that unfolds, and the queued messages."""
+"""The agent's to-do list above the prompt, in one line that unfolds."""
 
-from collections.abc import Callable, Sequence
+from typing import cast
 
 from textual import events
 from textual.content import Content
@@ -8,22 +8,19 @@ from textual.widget import Widget
 
 from prunecli.model.todos import MARKS, Todo, Todos, folded, progress
 from prunecli.tui.messages import ActionAsked
+from prunecli.tui.screens.frame import Frame
 from prunecli.tui.transcript.rows import clip
-from prunecli.util.sanitize import one_line
 
-MOST_WAITING = 4
-"""Maximum rows of queued messages: steering first, then follow-ups."""
 _STYLES = {"pending": "$foreground", "in_progress": "bold $accent", "completed": "$muted"}
 
 
 class TodoLine(Widget):
-    """The list, folded or not. `hint` names the key that folds it. Hidden while there are no items."""
+    """The list, folded or not. Hidden while there are no items."""
 
     can_focus = False
 
-    def __init__(self, hint: Callable[[], str]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._hint = hint
         self._todos: Todos = ()
         self._open = False
         self.display = False
@@ -64,7 +61,7 @@ class TodoLine(Widget):
 
     def render(self) -> Content:
         width = self.size.width
-        key = self._hint()
+        key = cast("Frame", self.screen).keys.hint("todos")
         tail = f"  {key} to {'fold' if self._open else 'unfold'}" if key and width >= 60 else ""
         head = f"▾ to-do {progress(self._todos)}" if self._open else f"▸ to-do {folded(self._todos)}"
         line = clip(head, max(8, width - 2 - len(tail)))
@@ -77,34 +74,3 @@ class TodoLine(Widget):
 
 def _drawn(todo: Todo) -> tuple[str, str, str]:
     return f"{MARKS[todo.status]} ", todo.content, _STYLES[todo.status]
-
-
-class Waiting(Widget):
-    """A row for each queued message. The last message can be returned to the prompt; `hint` shows the key."""
-
-    can_focus = False
-
-    def __init__(self, hint: Callable[[], str]) -> None:
-        super().__init__()
-        self._hint = hint
-        self._rows: list[tuple[str, str]] = []
-        self.display = False
-
-    def show(self, steering: Sequence[str], follow_ups: Sequence[str]) -> None:
-        rows = [("↳ ", text) for text in steering] + [("+ ", text) for text in follow_ups]
-        if rows != self._rows:
-            self._rows = rows
-            self.display = bool(rows)
-            self.styles.height = min(MOST_WAITING, len(rows))
-            self.refresh()
-
-    def render(self) -> Content:
-        width = self.size.width - 2
-        hidden = max(0, len(self._rows) - MOST_WAITING)
-        rows: list[Content] = []
-        for at, (mark, text) in enumerate(self._rows[hidden:]):
-            last = at == len(self._rows) - hidden - 1
-            tail = f"  {self._hint()}" if last else f"  and {hidden} before" if hidden and not at else ""
-            line = clip(one_line(" ".join(text.split())), max(8, width - 2 - len(tail)))
-            rows.append(Content.assemble(" ", (mark, "$accent"), (line, "$foreground"), (tail, "$muted")))
-        return Content("\n").join(rows)

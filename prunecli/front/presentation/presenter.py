@@ -46,7 +46,6 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
 from prunecli.model.notes import change_in_words, notice_parts, resources_in_words, without_notes
-from prunecli.model.requests import TASK
 from prunecli.model.signals import (
     FileMoved,
     HooksRunning,
@@ -115,8 +114,8 @@ class Presenter:
         self._slots_of: dict[int, list[int]] = {}
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
+        self._ids: dict[int, str] = {}  # of calls, by slot
         self._asked: dict[str, tuple[object, str]] = {}  # by id: name and input, and how they are shown
-        self._tasks: dict[int, str] = {}  # the calls of task, by slot
 
     def target(self, slot: int) -> int | None:
         """Return the record whose edits a restore of this entry would undo; None if there is none."""
@@ -124,8 +123,9 @@ class Presenter:
         edit = self._marks.on(seq) if seq is not None else None
         return edit.seq if edit else None
 
-    def task(self, slot: int) -> str | None:
-        return self._tasks.get(slot)
+    def call(self, slot: int) -> str | None:
+        """Return the id of the tool call in this slot."""
+        return self._ids.get(slot)
 
     def take(self, event: SessionEvent) -> list[Change]:
         """Return the changes for a record or a signal."""
@@ -257,10 +257,7 @@ class Presenter:
             case ToolUse(id_, name, given):
                 argument = outcomes.argument_of(name, given, self._summarize)
                 self._asked[id_] = (name, given), argument
-                change = self._called(id_, shown.ToolCall(name, argument, shown.ToolState.WAITING), part, seq)
-                if name == TASK:
-                    self._tasks[self._calls[id_][0]] = id_
-                return [change]
+                return [self._called(id_, shown.ToolCall(name, argument, shown.ToolState.WAITING), part, seq)]
             case _ if search := search_call(block):
                 return [self._called(*search, part, seq)]
             case _ if result := search_result(block):
@@ -276,7 +273,8 @@ class Presenter:
 
     def _called(self, id_: str, entry: shown.Entry, part: Growing | None, seq: int) -> Change:
         change = self._streaming.show(part, entry, "") if part else self._add(entry)
-        self._calls[id_] = part.slot if part else len(self.board.entries) - 1, seq
+        slot = part.slot if part else len(self.board.entries) - 1
+        self._calls[id_], self._ids[slot] = (slot, seq), id_
         return change
 
     def _started(self, id_: str, name: str, given: Mapping[str, Json]) -> list[Change]:

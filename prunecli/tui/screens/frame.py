@@ -20,13 +20,13 @@ from prunecli.tui.widgets.welcome import Welcome
 from prunecli.util.bindings import Keys
 
 if TYPE_CHECKING:
-    from prunecli.features.todo_and_ask.todo_line import TodoLine, Waiting
-    from prunecli.model.todos import Todos
+    from prunecli.plugins.app import Brought
     from prunecli.tui.program import Program
     from prunecli.tui.transcript.palette import Palette
     from prunecli.tui.transcript.transcript_view import Transcript
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
+    from prunecli.tui.widgets.waiting import Waiting
 
 _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
@@ -61,7 +61,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._early: list[Told] = []
         self._passed_on: events.Key | None = None
         self._questions: list[Question] = []
-        self._todos: TodoLine | None = None
+        self._above: dict[str, Any] = {}
 
     def compose(self) -> ComposeResult:
         yield self.masthead
@@ -76,9 +76,9 @@ class Frame(Screen[None], inherit_bindings=False):
 
     async def furnish(self, palette: "Palette") -> None:
         """Add the widgets that an empty session does not need."""
-        from prunecli.features.todo_and_ask.todo_line import Waiting
         from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu
+        from prunecli.tui.widgets.waiting import Waiting
 
         self.transcript = Transcript(palette, id="transcript")
         self.menu = Menu()
@@ -107,17 +107,19 @@ class Frame(Screen[None], inherit_bindings=False):
         action = "older" if self.prompt.is_empty else "take_back"
         return f"{self.keys.hint(action)} to take it back"
 
-    def show_todos(self, todos: "Todos") -> None:
-        if todos and self._todos is None:
-            from prunecli.features.todo_and_ask.todo_line import TodoLine
-
-            self._todos = TodoLine(lambda: self.keys.hint("todos"))
-            self.mount(self._todos, after=self.activity)
-        if self._todos is not None:
-            self._todos.show(todos)
+    def show_above(self, brought: "Brought", content: object) -> None:
+        """Show content in a widget above the prompt, which is made for its first content."""
+        widget = self._above.get(brought.name)
+        if widget is None and content:
+            widget = self._above[brought.name] = brought.load()()
+            widget.add_class("-above")
+            self.mount(widget, after=self.activity)
+        if widget is not None:
+            widget.show(content)
 
     def toggle_todos(self) -> None:
-        if self._todos is None or not self._todos.toggle():
+        todos = self._above.get("todos")
+        if todos is None or not todos.toggle():
             self.activity.hint("no to-do list")
 
     def show_transcript(self) -> None:

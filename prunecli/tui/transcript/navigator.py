@@ -15,7 +15,7 @@ class Navigator(Finder):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "cursor(-1)", "Previous entry", show=False),
         Binding("down", "cursor(1)", "Next entry", show=False),
-        Binding("enter", "open_cursor", "Open a task, fold or unfold", show=False),
+        Binding("enter", "open_cursor", "Open a call, fold or unfold", show=False),
         Binding("space", "toggle_cursor", "Fold or unfold", show=False),
         Binding("r", "restore_cursor", "Restore", show=False),
         Binding("k", "rows(-1)", "One row up", show=False),

@@ -5,7 +5,7 @@ rows, not on the length of the session.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -45,9 +45,9 @@ class Transcript(Navigator, can_focus=True):
             self.transcript, self.key = transcript, key
 
     class Opened(Told):
-        def __init__(self, transcript: "Transcript", key: Key) -> None:
+        def __init__(self, transcript: "Transcript", key: Key, tool: str) -> None:
             super().__init__()
-            self.transcript, self.key = transcript, key
+            self.transcript, self.key, self.tool = transcript, key, tool
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Transcript(Navigator, can_focus=True):
         """Create an empty transcript. `clock` returns increasing milliseconds, used to time running calls and the
         slices of a search."""
         super().__init__(palette or Palette(), clock, id=id, classes=classes)
+        self.opens: Container[str] = ()
         self._unseen = 0
         self._seen_key = 0  # the first entry that was added below the screen
         self._grown = False
@@ -243,14 +244,12 @@ class Transcript(Navigator, can_focus=True):
             self.toggle(self.cursor)
 
     def action_open_cursor(self) -> None:
-        """Open the task at the cursor; fold or unfold any other entry."""
-        from prunecli.model.requests import TASK  # deferred, since startup does not need it
-
+        """Open the call at the cursor if its tool is in `opens`; fold or unfold any other entry."""
         if self.cursor is None:
             self.action_cursor(-1)
         item = None if self.cursor is None else self.document.item(self.cursor)
-        if item and isinstance(item.entry, ToolCall) and item.entry.name == TASK:
-            self.post_message(self.Opened(self, item.key))
+        if item and isinstance(item.entry, ToolCall) and item.entry.name in self.opens:
+            self.post_message(self.Opened(self, item.key, item.entry.name))
         else:
             self.action_toggle_cursor()
 
