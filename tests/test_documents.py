@@ -139,7 +139,8 @@ def subcommands(name: str) -> tuple[str, ...]:
     """Return the subcommands of a subcommand."""
     command = get_command(app)
     context = command.make_context("prunecli", [name], resilient_parsing=True)
-    return tuple(getattr(command.get_command(context, name), "commands", ()))  # type: ignore[attr-defined]
+    names = getattr(command.get_command(context, name), "list_commands", None)  # type: ignore[attr-defined]
+    return tuple(names(context)) if names else ()
 
 
 @every_user_page

@@ -16,7 +16,7 @@ from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
 
 OWN_COMMANDS: Mapping[str, str] = {
-    "sessions": "List, search, show, verify, audit, import and export sessions.",
+    "sessions": "List, search, show, verify, audit and remove sessions, and more.",
     "config": "Show, check and create configuration.",
     "login": "Save an API key.",
     "trust": "Trust a directory, or stop trusting it.",
@@ -28,7 +28,7 @@ OWN_COMMANDS: Mapping[str, str] = {
 def commands() -> dict[str, str]:
     """Return the help of each subcommand, in the order of `--help`."""
     more = features().of("subcommand").items()
-    return {**OWN_COMMANDS, **{name: one.facts["help"] for name, one in more}}
+    return {**OWN_COMMANDS, **{name: one.facts["help"] for name, one in more if " " not in name}}
 
 
 class Flag(NamedTuple):
@@ -190,7 +190,6 @@ _BEFORE: Mapping[str, frozenset[str]] = {
     "config check": CONFIGURING,
     "config path": frozenset(("--config",)),
     "sessions audit": LOADING,
-    "sessions stats": LOADING,
     "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
 }
 """The flags that have an effect before one of our subcommands; others are rejected there. Features say theirs."""
@@ -329,7 +328,7 @@ def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
 def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:
     """Reject flags before a subcommand that would have no effect there."""
     path = " ".join(command[: 2 if command[0] in _GROUPS else 1])
-    more = features().of("subcommand").get(command[0])
+    more = features().of("subcommand").get(path)
     allowed: Container[str] = more.facts["flags"] if more else _BEFORE.get(path, ())
     for name in seen:
         if name not in allowed:

@@ -1,4 +1,4 @@
-"""`prunecli sessions`: list, search, show, verify, audit and remove. Only `rm` changes a file."""
+"""`prunecli sessions`: list, search, show, verify, audit and remove; features add more. Only `rm` changes a file."""
 
 import json
 import os
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prunecli.cli import completions, porting
+from prunecli.cli import completions
+from prunecli.cli.flags import OWN_COMMANDS
 from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
 from prunecli.context.labels import prune_in_words, withheld_by
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.features.money import stats
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -48,10 +48,7 @@ Kept = Annotated[
     str, typer.Argument(help="Session id, unique prefix or name.", autocompletion=completions.sessions)
 ]
 
-app = group("List, search, show, verify, audit, import and export sessions.")
-app.command("import")(porting.import_)
-app.command("export")(porting.export)
-app.command("stats")(stats.stats)
+app = group(OWN_COMMANDS["sessions"])
 
 
 @app.command("list")

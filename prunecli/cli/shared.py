@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from prunecli.cli.launch import complain, working_directory
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
+from prunecli.plugins.features import features
 from prunecli.util.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.util.launch_options import Launch
 from prunecli.util.paths import Places
@@ -26,8 +27,29 @@ def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand)
     return app
 
 
+class _Group(TyperGroup):
+    """Adds the subcommands that features brought: "sessions import" to the group `sessions`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = (name.split(" ") for name in features().of("subcommand"))
+        return [
+            *super().list_commands(ctx),
+            *(last for first, *rest in names if first == self.name for last in rest),
+        ]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        brought = features().of("subcommand").get(f"{self.name} {cmd_name}")
+        if brought is None:
+            return super().get_command(ctx, cmd_name)
+        command = typer.main.get_command(brought.load())
+        command.name = cmd_name
+        return command
+
+
 def group(help_: str) -> typer.Typer:
-    return typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=help_)
+    return typer.Typer(
+        cls=_Group, add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=help_
+    )
 
 
 @contextmanager

@@ -262,7 +262,15 @@ def command_names() -> tuple[str, ...]:
     """Return the names of all commands, found without importing any."""
     stems = names_in(Path(__file__).parent, ".py")
     own = (stem.replace("_", "-") for stem in stems if stem != "command")
-    return tuple(sorted((*own, *features().of("command"))))
+    return tuple(sorted((*own, *(name for name in features().of("command") if " " not in name))))
+
+
+def words_brought(name: str) -> list[tuple[str, str]]:
+    """Return the words that features add to a command, such as `try` to /prune-config, each with its help."""
+    brought = features().of("command").items()
+    return [
+        (one.removeprefix(f"{name} "), of.facts["help"]) for one, of in brought if one.startswith(f"{name} ")
+    ]
 
 
 def _module(name: str) -> ModuleType:
@@ -277,6 +285,8 @@ def load(name: str) -> Command:
     """Import a command by name. Raises ImportError if there is none."""
     module = _module(name)
     text = (module.run.__doc__ or "").strip().split("\n")[0]
+    more = "".join(f"; {word}: {what}" for word, what in words_brought(name))
+    text = f"{text.removesuffix('.')}{more}." if more else text
     return Command(name, text, getattr(module, "ALIASES", ()), module.run, getattr(module, "NOT_IN", {}))
 
 
@@ -312,9 +322,18 @@ def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
     name, _, given = typed.partition(" ")
     if name not in command_names():
         return ()
+    name, before = _longest(name, given.rpartition(" ")[0])
+    more = [] if before else words_brought(name)
     words = getattr(_module(name), "words", None)
-    found: Sequence[tuple[str, str]] = words(runtime, given.rpartition(" ")[0]) if words else ()
-    return found
+    found: Sequence[tuple[str, str]] = words(runtime, before) if words else ()
+    return [*more, *found]
+
+
+def _longest(name: str, arguments: str) -> tuple[str, str]:
+    """Return a command and its arguments. If the first of them is a word that a feature brought, it is part of the
+    name: "prune-config try"."""
+    word, _, rest = arguments.partition(" ")
+    return (f"{name} {word}", rest) if f"{name} {word}" in features().of("command") else (name, arguments)
 
 
 def find(word: str) -> Command | None:
@@ -337,7 +356,8 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
         way = f"Did you mean /{near}?" if near else "See /help."
         return [Say(f"No command named /{word}. {way}", "error")]
     try:
-        return command.run(runtime, arguments.strip())
+        name, given = _longest(command.name, arguments.strip())
+        return load(name).run(runtime, given.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
 

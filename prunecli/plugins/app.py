@@ -106,14 +106,15 @@ class App:
         name = name or target.name
         self._file("tool", name, target, switch=switch or name, enabled=enabled, opens=opens)
 
-    def command(self, name: str, target: Any) -> None:
+    def command(self, name: str, target: Any, text: str = "") -> None:
         """Add the slash command /name: a function of the session and its arguments, or a reference to one or to a
-        module like those of `prunecli.commands`."""
-        self._file("command", name, target)
+        module like those of `prunecli.commands`. "prune-config try" adds the word `try` to /prune-config, and `text`
+        is its help."""
+        self._file("command", name, target, help=text)
 
     def subcommand(self, name: str, target: Any, text: str, flags: Collection[str] = ()) -> None:
         """Add `prunecli name`: a reference to its Typer application. `flags` are those of the main command that work
-        before it; `text` is its help."""
+        before it; `text` is its help. "sessions import" adds `import` to `prunecli sessions`."""
         self._file("subcommand", name, target, help=text, flags=flags)
 
     def options(self, section: str, target: Any, *, check: Any = None, display: Any = None) -> None:

@@ -98,7 +98,10 @@ def test_no_subcommand_is_forgotten() -> None:
     group: Any = typer.main.get_command(app)
     found = {name: group.get_command(None, name) for name in commands()}
     below = {
-        name: [f"{name} {one}" for one in getattr(found[name], "commands", {})] or [name] for name in found
+        name: [f"{name} {sub}" for sub in one.list_commands(None)]
+        if hasattr(one, "list_commands")
+        else [name]
+        for name, one in found.items()
     }
     for line in (line for name in found.keys() - WAITING for line in below[name]):
         assert any(f"{written} ".startswith(f"{line} ") for written in WRITING), line

@@ -8,3 +8,8 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.command("export", "prunecli.features.export.command")
+    app.subcommand(
+        "sessions export",
+        "prunecli.features.export.subcommand:app",
+        "Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON.",
+    )

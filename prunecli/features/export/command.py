@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prunecli.commands.command import Effect, Say, unquoted
-from prunecli.features.export.exporters.formats import ENDINGS, exported, format_named, is_format, write_new
+from prunecli.features.export.exporters.formats import ENDINGS, exported, format_named, is_format
+from prunecli.front.html import write_new
 from prunecli.runtime import Runtime
 from prunecli.tools.files.workspace import seen_from
 

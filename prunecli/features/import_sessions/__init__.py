@@ -7,4 +7,8 @@ if TYPE_CHECKING:
 
 
 def install(app: "App") -> None:
-    """Install nothing yet."""
+    app.subcommand(
+        "sessions import",
+        "prunecli.features.import_sessions.subcommand:app",
+        "Import sessions from Claude Code, pi, Codex, OpenCode, Gemini CLI, agent-session/1 or messages files.",
+    )

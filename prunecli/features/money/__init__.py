@@ -9,3 +9,9 @@ if TYPE_CHECKING:
 def install(app: "App") -> None:
     app.command("cost", "prunecli.features.money.cost_command")
     app.command("prune-stats", "prunecli.features.money.prune_stats_command")
+    app.subcommand(
+        "sessions stats",
+        "prunecli.features.money.stats:app",
+        "Show tokens, cost, cache hits and prunes by day, project and model.",
+        flags=("--config", "--set", "--trust"),
+    )

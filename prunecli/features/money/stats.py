@@ -12,11 +12,11 @@ import typer
 
 from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
-from prunecli.cli.shared import configured
+from prunecli.cli.shared import configured, single
 from prunecli.context.state import Context
-from prunecli.features.export.exporters.formats import check_page, write_new
 from prunecli.features.money.usage import Pricing, Sums
 from prunecli.features.money.usage_store import UsageReport, UsageStore, report_of
+from prunecli.front.html import check_page, write_new
 from prunecli.model.codec import well_formed
 from prunecli.session.store import Store
 from prunecli.util.figures import counted, money, share, short
@@ -55,6 +55,9 @@ def stats(
         write_new(html, page(report), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(json.dumps(report.to_json(), indent=1) if as_json else visible("\n".join(lines(report))))
+
+
+app = single(stats)
 
 
 def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from html import escape
 
-from prunecli.features.export.exporters.html import head
 from prunecli.features.money.stats import cells, pruning_words
 from prunecli.features.money.usage import Sums
 from prunecli.features.money.usage_store import UsageReport
-from prunecli.features.replay.series import STYLE
+from prunecli.front.html import STYLE, head
 from prunecli.util.figures import counted, money, share, short
 from prunecli.util.sanitize import one_line
 

@@ -7,6 +7,11 @@ if TYPE_CHECKING:
 
 
 def install(app: "App") -> None:
+    app.command(
+        "prune-config try",
+        "prunecli.features.replay.trying",
+        "what another strategy would cost",
+    )
     app.subcommand(
         "replay",
         "prunecli.features.replay.subcommand:app",

@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.spill import kind_of
-from prunecli.features.export.exporters.html import head
 from prunecli.features.replay.play import Player, Sent
 from prunecli.features.replay.rows import HEAD, Report, Row, answer, cells_of, checked
+from prunecli.front.html import STYLE, head
 from prunecli.model.messages import Json
 from prunecli.util.figures import money
 from prunecli.util.sanitize import one_line
@@ -131,8 +131,6 @@ _NAMES = {
     "other": "other results",
 }
 _HERE = Path(__file__).parent
-STYLE = _HERE / "page.css"
-"""The style of this page, and of others with tables and plots."""
 
 
 def page(report: Report, courses: Courses) -> str:

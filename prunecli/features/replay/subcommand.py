@@ -17,8 +17,8 @@ import typer
 from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import columns_of, working
 from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
-from prunecli.features.export.exporters.formats import check_page, check_writable, write_new
 from prunecli.features.replay import flags as flags
+from prunecli.front.html import check_page, check_writable, write_new
 from prunecli.model.requests import TTL_MS
 from prunecli.session.importers.known_agents import is_agent
 from prunecli.util.errors import ConfigError, SessionNotFound, UsageError

@@ -27,7 +27,7 @@ from prunecli.session.importers.codex_home import name_of, with_beginning
 from prunecli.session.importers.json_rows import Row, Rows, content_of, rows_of, whole
 from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
-from prunecli.util.errors import SessionCorrupt, UnknownFormat
+from prunecli.util.errors import SessionCorrupt, SessionError, UnknownFormat
 from prunecli.util.frozen import frozen
 
 _HEAD_ROWS = 50
@@ -90,6 +90,14 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
                 raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
     return _with_messages(path, _with_subagents(path, _placed(path, imported)))
+
+
+def opened(path: Path) -> Source:
+    """Read a file in any known format, with its summaries. Raises SessionError."""
+    try:
+        return read_source(path, compactions=True)
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:

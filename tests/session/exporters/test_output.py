@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.export.exporters.formats import write_new
+from prunecli.front.html import write_new
 from prunecli.util.errors import UsageError
 
 

@@ -7,9 +7,7 @@ content security policy allows only its own script, by hash, and blocks all load
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from prunecli.features.export.exporters.report import (
     story,
     task_words,
 )
+from prunecli.front.html import head
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Block, Image, Json, Text, Thinking, ToolUse
 from prunecli.util.figures import counted
@@ -49,20 +48,6 @@ _LONGEST_HEAD = 120
 
 def write(records: Sequence[Record]) -> str:
     return "\n".join(_page(story(records))) + "\n"
-
-
-def head(title: str, style: str, script: str = "") -> Iterator[str]:
-    """Yield a page's beginning, up to its body. Its content security policy allows only this script."""
-    allowed = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" if script else "'none'"
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield f"<title>{_line(title)}</title>\n<style>{style}</style></head><body>"
 
 
 def _page(report: Story) -> Iterator[str]:

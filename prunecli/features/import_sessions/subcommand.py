@@ -1,24 +1,23 @@
-"""`prunecli sessions import` and `export`: convert sessions from and to other formats."""
+"""`prunecli sessions import`: convert sessions of other agents."""
 
 import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from prunecli.cli import completions
 from prunecli.cli.launch import complain, working_directory
 from prunecli.cli.progress import working
-from prunecli.cli.shared import own_sessions
+from prunecli.cli.shared import own_sessions, single
+from prunecli.features.import_sessions.importable import Importable
+from prunecli.session.importers.handoff import kept, numbered
+from prunecli.session.importers.source import Source, opened
+from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import random_bytes
-from prunecli.util.errors import PrunecliError, SessionError
+from prunecli.util.errors import PrunecliError
 from prunecli.util.sanitize import one_line, visible
-
-if TYPE_CHECKING:
-    from prunecli.session.importers.source import Source
-    from prunecli.session.importers.store_import import SavedSession
 
 _NAMED_LINES = 5
 _ALWAYS = ("prompts", "responses", "results")
@@ -40,9 +39,6 @@ def import_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
 ) -> None:
     """Import sessions from Claude Code, pi, Codex, OpenCode, Gemini CLI, agent-session/1 or messages files."""
-    from prunecli.features.import_sessions.importable import Importable
-    from prunecli.session.importers.store_import import save
-
     offered = Importable(os.environ, working_directory())
     paths = offered.paths_of(files or [])
     if paths is None:
@@ -54,7 +50,7 @@ def import_(
     for path in paths:
         try:
             with working(f"importing {one_line(path.name)}"):
-                source = _read(path)
+                source = opened(path)
                 other = random_bytes() if again else b""
                 saved = save(source, store, working_directory(), branches=branches, again=other)
         except PrunecliError as error:
@@ -69,57 +65,7 @@ def import_(
         raise typer.Exit(failed)
 
 
-def export(
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="Session id, unique prefix or name, or a file in any supported format.",
-            autocompletion=completions.sessions,
-        ),
-    ],
-    format_: Annotated[
-        str, typer.Option("--format", "-f", help="Format: markdown, html, pi or messages.")
-    ] = "markdown",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file instead of standard output.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Export everything, as if never pruned or summarized.")
-    ] = False,
-    keep_secrets: Annotated[
-        bool, typer.Option("--keep-secrets", help="Keep text that looks like a key or token.")
-    ] = False,
-) -> None:
-    """Export a session as Markdown, HTML, pi's JSONL or Anthropic Messages JSON."""
-    from prunecli.features.export.exporters.formats import exported, write_new
-
-    path = Path(session) if os.path.isfile(session) else own_sessions().find(session)
-    source = _read(path)
-    done = exported(source.records, format_, whole=whole, keep_secrets=keep_secrets)
-    for notice in source.notices:
-        typer.echo(f"prunecli: {visible(notice)}", err=True)
-    if done.redacted:
-        typer.echo(f"prunecli: {done.redacted} secrets replaced (--keep-secrets keeps them)", err=True)
-    if output is None:
-        typer.echo(done.text, nl=False)
-    else:
-        write_new(output, done.text, force=force)
-        typer.echo(visible(f"wrote {output}"), err=True)
-
-
-def _read(path: Path) -> "Source":
-    from prunecli.session.importers.source import read_source
-
-    try:
-        return read_source(path, compactions=True)
-    except OSError as error:
-        raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
-
-
-def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dict[str, Any]:
-    from prunecli.session.importers.handoff import kept
-
+def _row(path: Path, source: Source, saved: tuple[SavedSession, ...]) -> dict[str, Any]:
     main, *others = saved
     return {
         "file": str(path),
@@ -137,8 +83,6 @@ def _row(path: Path, source: "Source", saved: "tuple[SavedSession, ...]") -> dic
 
 
 def _told(row: dict[str, Any]) -> str:
-    from prunecli.session.importers.handoff import numbered
-
     kept = ", ".join(
         numbered(number, what) for what, number in row["kept"].items() if number or what in _ALWAYS
     )
@@ -160,3 +104,6 @@ def _told(row: dict[str, Any]) -> str:
         lines.append(f"  {row['branches']} other branches not imported (--branches imports them as forks)")
     lines.append(f"  continue with: prunecli --resume {row['id']}")
     return "\n".join(lines)
+
+
+app = single(import_)
