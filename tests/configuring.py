@@ -5,8 +5,9 @@ from pathlib import Path
 
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.config.strategies import Strategies, StrategyFolder, import_file
+from prunecli.config.strategies import Strategies, StrategyFolder
 from prunecli.config.typed import MistypedError
+from prunecli.plugins.foreign import import_file
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places
 

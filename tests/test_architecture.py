@@ -45,16 +45,18 @@ gets; the gatekeeper asks."""
 BLIND_EXCEPTS = {
     "__main__.py": 1,
     "agent/execute.py": 1,
-    "config/strategies.py": 1,
+    "plugins/foreign.py": 1,
     "library/agent.py": 1,
+    "runtime/plugin_part.py": 1,
     "features/mcp/connection.py": 3,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
     "tui/terminal.py": 1,
 }
-"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, an MCP server, or a
-damaged PDF. What a permission callback raised is raised again once the run has ended, and what the thread that reads
-the keys raised is reported by the application. The program reports in one line what nothing else has handled."""
+"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, a plugin, an MCP
+server, or a damaged PDF. What a permission callback raised is raised again once the run has ended, and what the
+thread that reads the keys raised is reported by the application. The program reports in one line what nothing
+else has handled."""
 
 
 def name(path: Path) -> str:

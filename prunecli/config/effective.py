@@ -4,7 +4,7 @@ A `Config` is immutable; a change for the session returns a new one, validated l
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prunecli.config.declared import Declared, Key, declared, is_mapping, is_table
@@ -16,6 +16,7 @@ from prunecli.config.options import (
     Model,
     ModelFacts,
     Permissions,
+    Plugins,
     Pruning,
     Sandbox,
     Tools,
@@ -24,8 +25,9 @@ from prunecli.config.options import (
 from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
-from prunecli.plugins.app import resolved
+from prunecli.plugins.app import Installed, resolved
 from prunecli.providers.registry import DEFAULT, Providers
+from prunecli.tools.registry import default
 from prunecli.util.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Config:
     compaction: Compaction = field(default_factory=Compaction)
     permissions: Permissions = field(default_factory=Permissions)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    plugins: Plugins = field(default_factory=Plugins)
     ui: Ui = field(default_factory=Ui)
     notices: tuple[str, ...] = ()
     schema: Schema = field(default_factory=Schema, repr=False)
@@ -82,6 +85,10 @@ class Config:
     @property
     def providers(self) -> Providers:
         return self.schema.providers
+
+    @property
+    def installed(self) -> Installed:
+        return self.schema.there
 
     def section(self, name: str) -> Any:
         """Return the options that a feature or plugin brought for a section, with the values in effect."""
@@ -183,10 +190,11 @@ class Config:
 
         Includes the given strategies; by default, those that run and those that a layer configures.
         """
+        on = self.installed.of("options")
         for section in self.schema.sections:
             if section in SECTIONS:
                 yield from self._items((section,), SECTIONS[section], getattr(self, section))
-            for name, one in self.schema.brought.items():
+            for name, one in on.items():
                 if name.partition(".")[0] == section:
                     yield from self._items(tuple(name.split(".")), one.load(), self.section(name))
             if section == "pruning":
@@ -256,6 +264,8 @@ def config_of(layers: tuple[Layer, ...], schema: Schema, notices: tuple[str, ...
     """
     found = merged(layers)
     sections = {name: _build(owner, (name,), found) for name, owner in SECTIONS.items()}
+    if ("tools", "enabled") not in found:
+        sections["tools"] = replace(sections["tools"], enabled=default(schema.there))
     config = Config(**sections, notices=notices, schema=schema, layers=layers, found=found)
     for name in schema.brought:
         if any(key[: name.count(".") + 1] == tuple(name.split(".")) for key in found):

@@ -21,7 +21,7 @@ class Layer(NamedTuple):
     """Typed values by full key.
 
     A file has a `label` for errors, a `place` for people and its `text`. For other sources, `places` gives the source
-    of each value.
+    of each value. `left_out` are sections of a file that may belong to a plugin that is off.
     """
 
     kind: Kind
@@ -30,6 +30,7 @@ class Layer(NamedTuple):
     place: str = ""
     text: str = ""
     places: Mapping[Key, str] = MappingProxyType({})
+    left_out: tuple[str, ...] = ()
 
     def where(self, key: Key) -> str:
         """Return the source of a key's value: "~/.config/prunecli/config.toml:12", "flag --model"."""
@@ -61,12 +62,14 @@ def file_layer(kind: Kind, text: str, label: str, path: Path, place: str, schema
     def fault(key: Key, what: str, hint: str) -> NoReturn:
         raise empty.error(key, what, hint)
 
-    values = dict(schema.values(parse_toml(text, label, path), fault))
+    table = parse_toml(text, label, path)
+    left_out = schema.left_out(table)
+    values = dict(schema.values({name: table[name] for name in table if name not in left_out}, fault))
     if kind == "project":
         for key, value in values.items():
             if why := refusal(key, value, schema.by_project(key)):
                 fault(key, why, "set it in your own config.toml")
-    return empty._replace(values=values)
+    return empty._replace(values=values, left_out=left_out)
 
 
 def text_layer(kind: Kind, assignments: Iterable[tuple[str, str, str, str]], schema: Schema) -> Layer:

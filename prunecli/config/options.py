@@ -320,6 +320,17 @@ class Ui:
             raise ValueError(f"keys.{wrong[0]}: {wrong[1]}")
 
 
+@frozen
+class Plugins:
+    """Plugins, and the features of prunecli itself. /plugins lists both."""
+
+    disabled: Annotated[
+        tuple[str, ...],
+        "Plugins and features to switch off, such as mcp. Takes effect when prunecli starts again.",
+        Refused("it switches off what protects you"),
+    ] = ()
+
+
 SECTIONS: Mapping[str, Any] = {
     "model": Model,
     "models": Mapping[str, ModelFacts],
@@ -328,6 +339,7 @@ SECTIONS: Mapping[str, Any] = {
     "compaction": Compaction,
     "permissions": Permissions,
     "sandbox": Sandbox,
+    "plugins": Plugins,
     "ui": Ui,
 }
 """The sections of the core by name, in the order of `config show`; features and plugins bring others."""

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from prunecli.config.effective import Config
-from prunecli.config.strategies import ForeignFailed, called
 from prunecli.context.strategy import Chosen, FunctionFailed, Proposal
 from prunecli.context.view import View
+from prunecli.plugins.foreign import ForeignFailed, called
 
 
 class Reference:

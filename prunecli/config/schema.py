@@ -33,9 +33,15 @@ class Schema(NamedTuple):
     installed: Installed | None = None
 
     @property
+    def there(self) -> Installed:
+        """What is installed."""
+        return self.installed or features()
+
+    @property
     def brought(self) -> Mapping[str, Brought]:
-        """The options of features and plugins by section. "tools" are further keys of it, "tools.web" a table."""
-        return (self.installed or features()).of("options")
+        """The options of features and plugins by section, also of those that are switched off. "tools" are further
+        keys of it, "tools.web" a table."""
+        return self.there.known("options")
 
     @property
     def sections(self) -> tuple[str, ...]:
@@ -80,6 +86,11 @@ class Schema(NamedTuple):
         if owner is Model:
             extra = tuple(name for name in self.providers.names() if self.providers.options_class(name))
         return (*declared(owner), *self._added(_section_of(owner)), *extra)
+
+    def left_out(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the unknown sections of a file that may belong to a plugin that is off. They are no errors."""
+        known = self.sections
+        return tuple(name for name in table if name not in known) if self.there.absent else ()
 
     def find(self, key: Key) -> Declared | None:
         """Return the value or table at a key; None if the key is not valid."""
@@ -160,11 +171,12 @@ class Schema(NamedTuple):
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
-            from prunecli.tools.registry import ALIASES, names, switches
+            from prunecli.tools.registry import ALIASES, names, off_switches, switches
 
-            tools = tuple(dict.fromkeys((*switches(), *names())))
-            for name in value:
-                if name not in tools and name not in ALIASES:
+            tools = tuple(dict.fromkeys((*switches(self.there), *names(self.there))))
+            off = off_switches(self.there)
+            for name in value if not self.there.absent else ():
+                if name not in tools and name not in ALIASES and name not in off:
                     fault(
                         key,
                         f"no tool named {got(name)} (did you mean {nearest(name, tools)!r}?)",

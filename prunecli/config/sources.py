@@ -10,10 +10,12 @@ from pathlib import Path
 from prunecli.config.effective import Config, config_of
 from prunecli.config.files import read
 from prunecli.config.layer import Kind, Layer, file_layer, text_layer
+from prunecli.config.plugins import installed_for, switched_off
 from prunecli.config.project_config import project_files
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.plugins.app import Installed
+from prunecli.plugins.installing import DISABLED
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, absolute
@@ -60,10 +62,18 @@ def load(
 
     `flags` maps a flag ("--model") or a dotted key to its text; `sets` are the KEY=VALUE texts of --set in order.
     `config_file` (--config) replaces the user's config.toml and settings.toml and must exist. Without `trusted`,
-    project files are not opened, and a notice mentions each one. Raises ConfigError for any error in any source:
-    prunecli does not start with half a configuration.
+    project files are not opened, and a notice mentions each one. `installed` is what is installed already; otherwise
+    plugins are looked for. Raises ConfigError for any error in any source: prunecli does not start with half a
+    configuration.
     """
-    schema = Schema(strategies or Strategies.of(places), providers, installed)
+    if installed is None:
+        off = switched_off(user_files(places, config_file), sets)
+        installed = installed_for(places, cwd, off, trusted=trusted)
+    schema = Schema(
+        (strategies or Strategies.of(places))._replace(brought=installed.of("strategy")),
+        providers._replace(brought=installed.of("provider")),
+        installed,
+    )
     if (home := environ.get("PRUNECLI_HOME")) and not absolute(home, places.home):
         raise ConfigError(f"PRUNECLI_HOME: expected an absolute path, got {home!r}")
     layers = list(_user_layers(places, config_file, schema))
@@ -79,8 +89,20 @@ def load(
             )
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
+    notices += [*installed.problems, *_left_out(layers, installed)]
     layers = [_with_address(layer, environ) for layer in layers if layer.values]
     return config_of(tuple(layers), schema, tuple(notices))
+
+
+def _left_out(layers: Iterable[Layer], installed: Installed) -> Iterator[str]:
+    """Yield a line for each section that is not used because it may belong to a plugin that is off, unless it has the
+    name of one that the user switched off."""
+    disabled = [plugin.name for plugin in installed.plugins if plugin.off == DISABLED]
+    for layer in layers:
+        for name in layer.left_out:
+            if name not in disabled:
+                off = ", ".join(installed.absent)
+                yield f"{layer.label}: [{name}] is not used; it may belong to a plugin that is off ({off})."
 
 
 def user_files(places: Places, config_file: Path | None) -> tuple[Path, ...]:

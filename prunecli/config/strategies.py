@@ -4,26 +4,19 @@ Listing imports nothing; a module is imported when its options are needed. Every
 a ForeignFailed, so it cannot end the program.
 """
 
-import importlib
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from traceback import extract_tb
-from types import ModuleType
-from typing import NamedTuple, ParamSpec, TypeVar
-from zlib import crc32
+from types import MappingProxyType, ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
-import prunecli
+from prunecli.plugins.app import Brought
+from prunecli.plugins.foreign import ForeignFailed, called, import_file
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import PACKAGE, Places, names_in
 
 AUTO = "auto"
 """The default policy: always a valid name, with or without a file."""
-
-P = ParamSpec("P")
-R = TypeVar("R")
-_NOT_THEIRS = {Path(module.__file__ or "").parent for module in (prunecli, importlib)}
 
 Importer = Callable[[str], ModuleType]
 """A function from a strategy's name to its module."""
@@ -43,9 +36,11 @@ class StrategyFolder(NamedTuple):
 
 
 class Strategies(NamedTuple):
-    """All strategies. If two have the same name, the earlier folder wins."""
+    """All strategies: those of folders, and those that plugins brought. If two have the same name, the earlier folder
+    wins, and then the plugin."""
 
     folders: tuple[StrategyFolder, ...] = ()
+    brought: Mapping[str, Brought] = MappingProxyType({})
 
     @staticmethod
     def of(places: Places) -> "Strategies":
@@ -60,13 +55,13 @@ class Strategies(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """Return the names of all strategies, found without importing any."""
         found = [name for folder in self.folders for name in names_in(folder.path, ".py")]
-        return tuple(dict.fromkeys((AUTO, *found)))
+        return tuple(dict.fromkeys((AUTO, *found, *self.brought)))
 
     def has_module(self, name: str) -> bool:
-        """Return whether a file exists for the name (`auto` may have none)."""
-        return any(name in names_in(folder.path, ".py") for folder in self.folders)
+        """Return whether there is anything of the name (`auto` may have none)."""
+        return name in self.brought or any(name in names_in(folder.path, ".py") for folder in self.folders)
 
-    def module(self, name: str) -> ModuleType:
+    def module(self, name: str) -> Any:
         """Import a strategy's module. Raises ConfigError if it is missing or fails to import."""
         for folder in self.folders:
             if name in names_in(folder.path, ".py"):
@@ -83,7 +78,20 @@ class Strategies(NamedTuple):
                         "define it, or move the file away",
                     )
                 return module
+        if name in self.brought:
+            return self._of_plugin(self.brought[name])
         raise ConfigError(f"no strategy named {name!r}", f"choose from {', '.join(self.names())}")
+
+    def _of_plugin(self, one: Brought) -> Any:
+        """Return what a plugin brought: a module or class with `propose`, or the function itself."""
+        try:
+            found = called(one.load)
+        except ForeignFailed as error:
+            raise ConfigError(
+                f"cannot import the strategy {one.name} of plugin {one.owner}: {error}",
+                "fix the plugin, or choose another strategy",
+            ) from error
+        return found if hasattr(found, "propose") else SimpleNamespace(propose=found)
 
     def options_class(self, name: str) -> type:
         """Return the strategy's `Options`; `NoOptions` if it declares none or if `auto` has no file."""
@@ -101,42 +109,3 @@ def import_shipped(name: str) -> ModuleType:
     from importlib import import_module  # not needed if no strategy is named
 
     return import_module(f"prunecli.context.strategies.{name}")
-
-
-def import_file(path: Path) -> ModuleType:
-    """Import a strategy's module from a file, once per process."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    module_name = f"prunecli_user_strategy_{path.stem}_{crc32(str(path).encode('utf-8', 'replace')):08x}"
-    if module_name in sys.modules:
-        return sys.modules[module_name]
-    spec = spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
-    module = module_from_spec(spec)
-    sys.modules[module_name] = module  # creating a frozen slotted dataclass looks up its module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[module_name]
-        raise
-    return module
-
-
-class ForeignFailed(Exception):
-    """The user's code raised an exception; the text describes it."""
-
-
-def called(function: Callable[P, R], *given: P.args, **more: P.kwargs) -> R:
-    """Call the function and return its result. Raises ForeignFailed for any exception."""
-    try:
-        return function(*given, **more)
-    except Exception as error:
-        raise ForeignFailed(f"{type(error).__name__}: {error}{_where(error)}") from error
-
-
-def _where(error: Exception) -> str:
-    """Return the last line of the user's code in the traceback; "" if it never ran."""
-    frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename[:1] != "<"]
-    theirs = [frame for frame in frames if _NOT_THEIRS.isdisjoint(Path(frame.filename).parents)]
-    return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""

@@ -5,7 +5,8 @@ object, a reference may be given ("package.module:name"), which is imported when
 costs next to nothing. `Installed` holds what was filed.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -31,6 +32,9 @@ class Brought:
         return resolved(self.target)
 
 
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_. -]{0,63}")
+
+
 def resolved(target: Any) -> Any:
     """Return the object of a reference ("package.module" or "package.module:name"); anything else as it is."""
     if not isinstance(target, str):
@@ -42,42 +46,74 @@ def resolved(target: Any) -> Any:
     return found
 
 
-class Installed:
-    """Everything that features and plugins brought, by kind and name, in the order of installation."""
+@frozen
+class Plugin:
+    """A feature or plugin: its kind, where it comes from, and the ms of its installation. `off` says why it is not
+    there, "" if it is."""
 
-    def __init__(self) -> None:
+    name: str
+    kind: str
+    source: str
+    ms: float = 0.0
+    off: str = ""
+
+    @property
+    def is_ours(self) -> bool:
+        return self.kind == "feature"
+
+
+class Installed:
+    """Everything that features and plugins brought, by kind and name, in the order of installation.
+
+    What a switched-off owner brought stays known, so that its options and the names of its tools are no errors.
+    """
+
+    def __init__(self, plugins: Sequence[Plugin] = (), off: Collection[str] = ()) -> None:
+        self.plugins = list(plugins)
+        self.problems = list[str]()
+        self._off = frozenset(off)
         self._kinds: dict[str, dict[str, Brought]] = {}
 
     def of(self, kind: str) -> Mapping[str, Brought]:
         """Return what was brought of a kind, by name."""
+        found = self._kinds.get(kind, {})
+        if not self._off:
+            return found
+        return {name: one for name, one in found.items() if one.owner not in self._off}
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The plugins that are off and whose options and tools are therefore unknown."""
+        return tuple(plugin.name for plugin in self.plugins if plugin.off and not plugin.is_ours)
+
+    def known(self, kind: str) -> Mapping[str, Brought]:
+        """Return what was brought of a kind, also by owners that are switched off."""
         return self._kinds.get(kind, {})
+
+    def each(self) -> Iterator[tuple[str, Brought]]:
+        """Yield the kind and the object of everything that was brought."""
+        for kind, found in self._kinds.items():
+            yield from ((kind, one) for one in found.values())
 
     def by(self, owner: str) -> Iterator[tuple[str, Brought]]:
         """Yield the kind and the object of everything that one owner brought."""
-        for kind, each in self._kinds.items():
-            yield from ((kind, one) for one in each.values() if one.owner == owner)
-
-    def without(self, owners: frozenset[str]) -> "Installed":
-        """Return what remains if these owners are switched off."""
-        if not owners:
-            return self
-        kept = Installed()
-        for kind, each in self._kinds.items():
-            kept._kinds[kind] = {name: one for name, one in each.items() if one.owner not in owners}
-        return kept
+        return ((kind, one) for kind, one in self.each() if one.owner == owner)
 
     def file(self, kind: str, one: Brought) -> None:
         """File an object. Raises PluginError if the name is taken."""
         names = self._kinds.setdefault(kind, {})
         if one.name in names:
-            raise PluginError(f"{one.owner}: the {kind} {one.name!r} is taken by {names[one.name].owner}")
+            raise PluginError(f"the {kind} {one.name!r} is taken by {names[one.name].owner}")
         names[one.name] = one
 
-    def drop(self, owner: str) -> None:
-        """Remove everything of an owner whose installation failed."""
-        for each in self._kinds.values():
-            for name in [name for name, one in each.items() if one.owner == owner]:
-                del each[name]
+    def take(self, other: "Installed") -> None:
+        """File everything of another, or nothing. Raises PluginError if a name is taken."""
+        found = list(other.each())
+        for kind, one in found:
+            if (taken := self._kinds.get(kind, {}).get(one.name)) is not None:
+                raise PluginError(f"the {kind} {one.name!r} is taken by {taken.owner}")
+        for kind, one in found:
+            self.file(kind, one)
 
 
 class App:
@@ -86,8 +122,17 @@ class App:
     def __init__(self, owner: str, installed: Installed) -> None:
         self.owner: Final = owner
         self._installed = installed
+        self._closed = False
+
+    def close(self) -> None:
+        """End the installation: what comes later, from one that took too long, is refused."""
+        self._closed = True
 
     def _file(self, kind: str, name: str, target: Any, **facts: Any) -> None:
+        if self._closed:
+            raise PluginError(f"the {kind} {name!r} came after the installation")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise PluginError(f"the {kind} {name!r:.60} needs a name of letters, digits, - and _")
         self._installed.file(kind, Brought(self.owner, name, target, facts))
 
     def _file_next(self, kind: str, target: Any, **facts: Any) -> None:
@@ -137,9 +182,7 @@ class App:
     def on(self, moment: str, function: Callable[..., Any]) -> None:
         """Call a function at a moment of a session; docs/plugins.md lists them. Raises PluginError for others."""
         if moment not in MOMENTS:
-            raise PluginError(
-                f"{self.owner}: no moment named {moment!r}", f"choose from {', '.join(MOMENTS)}"
-            )
+            raise PluginError(f"no moment named {moment!r}; choose from {', '.join(MOMENTS)}")
         self._file_next("moment", function, moment=moment)
 
     def widget(self, name: str, target: Any, shows: Any) -> None:
@@ -148,11 +191,12 @@ class App:
         self._file("widget", name, target, shows=shows)
 
     def notices(self, due: Callable[..., Any]) -> None:
-        """Add a function of the session that returns what the model is told before the next request."""
+        """Add a function of the `Glance` that returns what the model is told before the next request, "" for
+        nothing."""
         self._file_next("notices", due)
 
     def status(self, segment: Any) -> None:
-        """Add a function of the session that returns a few words for the status bar, "" for none."""
+        """Add a function of the `Glance` that returns a few words for the status bar, "" for none."""
         self._file_next("status", segment)
 
     def check(self, line: Any) -> None:

@@ -3,8 +3,9 @@
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 
-from prunecli.plugins.app import App, Installed
+from prunecli.plugins.app import App, Installed, Plugin
 
 FOLDER = Path(__file__).parents[1] / "features"
 
@@ -14,7 +15,9 @@ def features() -> Installed:
     """Return what the features bring. A folder that is not there leaves no trace."""
     installed = Installed()
     for name in feature_names():
+        began = perf_counter()
         import_module(f"prunecli.features.{name}").install(App(name, installed))
+        installed.plugins.append(Plugin(name, "feature", "prunecli", (perf_counter() - began) * 1000))
     return installed
 
 

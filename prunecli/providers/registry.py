@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
+from prunecli.plugins.app import Brought
+from prunecli.plugins.foreign import ForeignFailed, called
 from prunecli.providers.models import Offer
-from prunecli.util.errors import PrunecliError, Unauthorized
+from prunecli.util.errors import ConfigError, PrunecliError, Unauthorized
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import PACKAGE, names_in
 
@@ -101,22 +104,28 @@ class Definition(Protocol):
 
 
 class Providers(NamedTuple):
-    """The providers in a folder, each in a file NAME.py."""
+    """The providers in a folder, each in a file NAME.py, and those that plugins brought."""
 
     folder: Path = PACKAGE / "providers" / "available"
     importer: Callable[[str], Any] = lambda name: import_module(f"prunecli.providers.available.{name}")
+    brought: Mapping[str, Brought] = MappingProxyType({})
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all providers, found without imports."""
-        return names_in(self.folder, ".py")
+        return (*names_in(self.folder, ".py"), *self.brought)
 
     def answering(self, model: str, configured: str) -> str:
         """Return the provider for a model: the one with the model's name (`--model demo`), or the configured one."""
         return model if model in self.names() else configured
 
     def definition(self, name: str) -> Definition:
-        """Return the definition in the file of one of `names`."""
-        return cast("Definition", self.importer(name))
+        """Return the definition of one of `names`. Raises ConfigError if a plugin's cannot be imported."""
+        if name not in self.brought:
+            return cast("Definition", self.importer(name))
+        try:
+            return cast("Definition", called(self.brought[name].load))
+        except ForeignFailed as error:
+            raise ConfigError(f"cannot import the provider {name}: {error}", "fix the plugin") from error
 
     def keys(self, name: str) -> Keys:
         """Return the sources of a provider's credential. For a provider without one, return those of the default

@@ -13,6 +13,7 @@ from prunecli.config.credentials import keys_of, misses_key, provider_for
 from prunecli.config.effective import Config
 from prunecli.config.references import import_own
 from prunecli.config.sources import load
+from prunecli.plugins.app import Installed
 from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
@@ -55,19 +56,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     store = TrustStore(places.trust_store)
     trusted = asked.trust or store.may_act(cwd)
 
-    def load_config(trusted: bool) -> Config:
-        config = load(
-            places,
-            cwd,
-            environ,
-            flags=asked.flags,
-            sets=asked.sets,
-            config_file=asked.config_file,
-            trusted=trusted,
-        )
-        import_own(config)
-        return _answering(config, environ, places)
-
+    load_config = _loader(asked, places, cwd, environ)
     config = load_config(trusted)
     demo = config.origin("model.name") == NO_KEY
     keys = keys_of(config, config.model.provider)
@@ -107,6 +96,29 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         runtime.session_model.asked = config.model.name
     _begin(runtime, asked, waiting)
     return runtime
+
+
+def _loader(asked: Launch, places: Places, cwd: Path, environ: Mapping[str, str]) -> Callable[[bool], Config]:
+    """Return a function that reads the configuration; its argument tells whether the directory is trusted."""
+    there: Installed | None = None
+
+    def load_config(trusted: bool) -> Config:
+        nonlocal there
+        config = load(
+            places,
+            cwd,
+            environ,
+            flags=asked.flags,
+            sets=asked.sets,
+            config_file=asked.config_file,
+            trusted=trusted,
+            installed=there,
+        )
+        there = config.installed  # for good, because a session keeps its tools
+        import_own(config)
+        return _answering(config, environ, places)
+
+    return load_config
 
 
 def _begin(runtime: Runtime, asked: Launch, waiting: Sequence[Path]) -> None:

@@ -28,7 +28,6 @@ from prunecli.model.events import (
 from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
-from prunecli.plugins.features import features
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
 from prunecli.providers.tokenizer import counter
@@ -99,13 +98,15 @@ class Runtime:
             self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
         else:
             self.gatekeeper, self.sandbox = within.gatekeeper, within.sandbox
-        self.tools: dict[str, Tool] = toolbox.load_tools(self.config.tools.enabled, self.sandbox.wanted)
+        self.tools: dict[str, Tool] = toolbox.load_tools(
+            self.config.tools.enabled, self.sandbox.wanted, self.config.installed
+        )
         self.resuming: Resuming | None = None
         self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.folders = AddedFolders(self)
         self.inquiries: Inquiries = Inquiries(self, within.inquiries if within else None)
-        self.parts: Parts = Parts(features(), self, within.parts if within else None)
+        self.parts: Parts = Parts(self.config.installed, self, within.parts if within else None)
         self._watch(self.session)
 
     # Sessions ------------------------------------------------------------------------------------------------
@@ -357,7 +358,8 @@ class Runtime:
 
     def use_config(self, config: Config) -> None:
         """Use another configuration. A changed estimator folds the session again."""
-        tools, rules = toolbox.load_tools(config.tools.enabled, self.sandbox.wants(config)), rules_of(config)
+        sandboxed, rules = self.sandbox.wants(config), rules_of(config)
+        tools = toolbox.load_tools(config.tools.enabled, sandboxed, config.installed)
         self.sandbox.use(config)
         self.config, self.tools = config, tools
         self.gatekeeper.use_rules(rules)

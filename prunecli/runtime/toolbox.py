@@ -9,12 +9,15 @@ from prunecli.context.state import Context
 from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
+from prunecli.plugins.app import Installed
+from prunecli.plugins.features import features
 from prunecli.runtime.choices import Choices
 from prunecli.safety.command_env import ReadingEnvironment
 from prunecli.tools.bash import Bash, ConfinedBash, ConfinedMovableBash, MovableBash
 from prunecli.tools.files.workspace import seen_from
 from prunecli.tools.inputs import parse
-from prunecli.tools.registry import canonical, load, switches
+from prunecli.tools.registry import canonical, load, off_switches, switches
+from prunecli.tools.registry import names as all_names
 from prunecli.tools.tool import Pages, Tool, ToolContext, ToolLimits, touches_of
 from prunecli.util.errors import ConfigError, ToolError
 
@@ -22,15 +25,23 @@ if TYPE_CHECKING:
     from prunecli.runtime.host import Host
 
 
-def load_tools(enabled: Iterable[str], sandboxed: bool = False) -> dict[str, Tool]:
-    """Load tools by name, in the order given. `sandboxed`: bash can ask to run outside. With the tool `jobs`, its
-    commands can move to the background. Raises ConfigError for an unknown name."""
+def load_tools(
+    enabled: Iterable[str], sandboxed: bool = False, installed: Installed | None = None
+) -> dict[str, Tool]:
+    """Load tools by name, in the order given, without those of a feature or plugin that is switched off. `sandboxed`:
+    bash can ask to run outside. With the tool `jobs`, its commands can move to the background. Raises ConfigError for
+    an unknown name, unless it may belong to a plugin that is off."""
     tools: dict[str, Tool] = {}
-    names, known = tuple(enabled), switches()
+    installed = installed or features()
+    known, off = switches(installed), off_switches(installed)
+    names = tuple(name for name in enabled if canonical(name) not in off)
+    if installed.absent:  # unknown tools may belong to a plugin that is off
+        every = {*known, *all_names(installed)}
+        names = tuple(name for name in names if canonical(name) in every)
     for name in names:
         for one in known.get(canonical(name), (name,)):
             try:
-                tool = load(one)
+                tool = load(one, installed)
             except ToolError as error:
                 raise ConfigError(f"tools.enabled: {error}") from error
             tools[tool.name] = _bash(sandboxed, JOBS in names) if isinstance(tool, Bash) else tool

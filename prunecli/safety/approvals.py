@@ -1,7 +1,7 @@
 """Approvals: the programs that the user has allowed to run for a directory, each bound to its exact definition.
 
-Trust lets a directory's settings take effect. A program that the settings would start, such as an MCP server or a
-hook, needs an approval of its own, and a new one when its definition changes.
+Trust lets a directory's settings take effect. A program that the settings would start, such as an MCP server, a
+hook or a plugin, needs an approval of its own, and a new one when its definition changes.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from prunecli.model.messages import Json
 from prunecli.safety.register import Register
 
-Kind: TypeAlias = Literal["hook", "mcp"]
+Kind: TypeAlias = Literal["hook", "mcp", "plugin"]
 
 
 class Approvals:

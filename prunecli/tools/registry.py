@@ -36,15 +36,15 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def default() -> tuple[str, ...]:
+def default(installed: Installed | None = None) -> tuple[str, ...]:
     """Return the names that `[tools] enabled` has by default."""
-    brought = features().of("tool").values()
+    brought = (installed or features()).of("tool").values()
     return tuple(dict.fromkeys((*CORE, *(one.facts["switch"] for one in brought if one.facts["enabled"]))))
 
 
 def switches(installed: Installed | None = None) -> dict[str, tuple[str, ...]]:
     """Return the names for `[tools] enabled`, each with the tools that it enables."""
-    found: dict[str, tuple[str, ...]] = {name: (name,) for name in _own() if name != "prun_with_memo"}
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in own() if name != "prun_with_memo"}
     found["prun"] = ("prun", "prun_with_memo")
     for name, one in (installed or features()).of("tool").items():
         switch = one.facts["switch"]
@@ -52,18 +52,28 @@ def switches(installed: Installed | None = None) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _own() -> tuple[str, ...]:
+def off_switches(installed: Installed) -> frozenset[str]:
+    """Return the names for `[tools] enabled` of features and plugins that are switched off."""
+    known, there = installed.known("tool"), installed.of("tool")
+    gone = [(name, one.facts["switch"]) for name, one in known.items() if name not in there]
+    return frozenset(name for both in gone for name in both)
+
+
+def own() -> tuple[str, ...]:
+    """Return the names of the core's tools."""
     return tuple(name for name in names_in(Path(__file__).parent, ".py") if name not in _NOT_TOOLS)
 
 
 def names(installed: Installed | None = None) -> tuple[str, ...]:
     """Return the names of all tools, those of features and plugins last."""
-    return (*_own(), *(installed or features()).of("tool"))
+    return (*own(), *(installed or features()).of("tool"))
 
 
-def not_enabled(wanted: Iterable[str], enabled: Container[str]) -> list[str]:
+def not_enabled(
+    wanted: Iterable[str], enabled: Container[str], installed: Installed | None = None
+) -> list[str]:
     """Return the existing tools and pairs among these names that are not enabled."""
-    known = {**{name: (name,) for name in names()}, **switches()}
+    known = {**{name: (name,) for name in names(installed)}, **switches(installed)}
     return [one for one in wanted if one in known and not any(part in enabled for part in known[one])]
 
 
@@ -78,7 +88,7 @@ def _load(wanted: str, installed: Installed) -> "Tool":
         made = brought.load()
         tool: Tool = made() if isinstance(made, type) else made
         return tool
-    if wanted not in _own():
+    if wanted not in own():
         from difflib import get_close_matches
 
         known = names(installed)
@@ -88,6 +98,6 @@ def _load(wanted: str, installed: Installed) -> "Tool":
     module = importlib.import_module(f"prunecli.tools.{wanted}")
     for value in vars(module).values():
         if isinstance(value, type) and getattr(value, "name", None) == wanted:
-            own: Tool = value()
-            return own
+            core: Tool = value()
+            return core
     raise ImportError(f"{module.__name__} defines no tool class named {wanted!r}")

@@ -79,6 +79,16 @@ class Places:
         return self.config / "strategies"
 
     @property
+    def user_plugins(self) -> Path:
+        """The user's own plugins, as NAME.py."""
+        return self.config / "plugins"
+
+    @property
+    def user_tools(self) -> Path:
+        """The user's own tools for the model, as NAME.py."""
+        return self.config / "tools"
+
+    @property
     def expectations_file(self) -> Path:
         """The user's own numbers behind `auto` and spill, as `prunecli replay --fit` writes them."""
         return self.config / "expectations.json"
@@ -90,7 +100,7 @@ class Places:
 
     @property
     def approvals_file(self) -> Path:
-        """The file of approved MCP servers and hooks of projects."""
+        """The file of approved MCP servers, hooks and plugins of projects."""
         return self.data / "approvals.json"
 
     @property
@@ -117,6 +127,11 @@ class Places:
     def endpoints_file(self) -> Path:
         """The optional request fields that each endpoint rejects."""
         return self.data / "endpoints.json"
+
+    @property
+    def plugins_file(self) -> Path:
+        """The entry points of plugins in each folder of packages, to be read again when the folder changes."""
+        return self.data / "plugins.json"
 
     @property
     def log_file(self) -> Path:

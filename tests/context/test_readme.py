@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from prunecli.config.strategies import import_file
+from prunecli.plugins.foreign import import_file
 from tests.context.talk import Talk, seqs, texts, tokens
 
 PAGE = Path(__file__).parents[2] / "docs" / "strategies.md"

@@ -9,8 +9,9 @@ import pytest
 from prunecli.config.credentials import connection_for, credentials, save_key
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.config.strategies import Strategies, import_file
+from prunecli.config.strategies import Strategies
 from prunecli.features.doctor.checkup import Patient, checkup
+from prunecli.plugins.foreign import import_file
 from prunecli.providers.registry import Providers
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError, PrunecliError

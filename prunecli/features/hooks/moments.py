@@ -6,10 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from prunecli.agent.hooks import Ruling
-from prunecli.agent.policy import HELD
-from prunecli.context.compaction import last_word
 from prunecli.context.impact import impact
-from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context
 from prunecli.features.hooks.hooking import Hooking, blocked
 from prunecli.features.hooks.names import (
@@ -21,15 +18,12 @@ from prunecli.features.hooks.names import (
 )
 from prunecli.features.hooks.replies import Reply, strictest
 from prunecli.model.edits import Edit
-from prunecli.model.events import AssistantMessage, Event, Pinned, PrunApplied, SettingChanged, UserMessage
+from prunecli.model.events import AssistantMessage, Event, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
-from prunecli.model.notes import GO_ON, keeps_going, notice, typed
-from prunecli.runtime.host import Host
+from prunecli.model.notes import GO_ON, notice, typed
+from prunecli.runtime.vetoes import MAX_STOPS, all_vetoed, some_vetoed, stops
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.sanitize import one_line
-
-MAX_STOPS = 8
-"""Maximum times in a row that hooks may keep the agent from stopping."""
 
 
 class Moments:
@@ -109,26 +103,16 @@ class Moments:
         replies = await self._hooking.fire("PrePrune", **self._proposal(prunes))
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked a prune: {why}")
-            asked = [
-                replace(_with(self._runtime, one, ()), reason=f"kept by a hook: {one_line(why)}")
-                for one in prunes
-            ]
-            held = [SettingChanged(HELD, last_word(context))]
-            return [one for one in asked if one.source == "model"] or held
+            return all_vetoed(self._runtime, prunes, f"kept by a hook: {one_line(why)}")
         targets = {edit.seq for one in prunes for edit in one.edits}
         pins = {seq for one in replies for seq in (*one.veto, *one.pin) if seq in context.entries}
         pins -= {seq for one in replies for seq in one.veto} - targets
         vetoed = pins & targets
-        fresh = tuple(sorted(pins - context.pinned))
-        if not vetoed:
-            return [*([Pinned(fresh)] if fresh else []), *prunes]
-        self._hooking.say(
-            f"A hook keeps {len(vetoed)} of {len(targets)} entries that would be pruned; they are pinned now"
-        )
-        asked = [_without(self._runtime, one, vetoed) for one in prunes if one.source == "model"]
-        if not fresh and not asked:  # already pinned, but proposed anyway
-            return [SettingChanged(HELD, last_word(context))]
-        return [*([Pinned(fresh)] if fresh else []), *asked]
+        if vetoed:
+            self._hooking.say(
+                f"A hook keeps {len(vetoed)} of {len(targets)} entries that would be pruned; they are pinned now"
+            )
+        return some_vetoed(self._runtime, prunes, vetoed, pins)
 
     def _proposal(self, prunes: Sequence[PrunApplied]) -> dict[str, Json]:
         context = self._runtime.session.context
@@ -195,30 +179,5 @@ class Moments:
         return notice(title, "\n".join(one.reason for one in said), kept=True)
 
 
-def stops(context: Context) -> int:
-    """Return the number of times that hooks kept the agent from stopping since the user's last message."""
-    count = 0
-    for item in reversed(context.items):
-        if item.opens_turn:
-            break
-        count += isinstance(item.event, UserMessage) and keeps_going(item.event)
-    return count
-
-
 def _noted(reply: Reply, text: str) -> str:
     return f"[hook {one_line(reply.name)}] {text}"
-
-
-def _without(runtime: Host, prune: PrunApplied, kept: set[int]) -> PrunApplied:
-    """Return a prune of the model without the edits of some entries. Memos are kept only if a drop remains."""
-    edits = tuple(edit for edit in prune.edits if edit.seq not in kept and edit.kind != "strip")
-    if not any(edit.kind == "drop" for edit in edits):
-        edits = ()
-    return _with(runtime, prune, edits)
-
-
-def _with(runtime: Host, prune: PrunApplied, edits: Sequence[Edit]) -> PrunApplied:
-    view = runtime.policy.view(runtime.session.context)
-    return prun_applied(
-        view, prune.source, edits, strategy=prune.strategy, memo=prune.memo, reason=prune.reason
-    )

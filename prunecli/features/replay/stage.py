@@ -252,7 +252,10 @@ class Stage:
 
     def _preamble(self, script: Script, window: int) -> dict[str, Json]:
         """Return prunecli's own system prompt and tools, as for a new session in the recording's directory."""
-        tools = [definition(tool) for tool in load_tools(self.config.tools.enabled).values()]
+        tools = [
+            definition(tool)
+            for tool in load_tools(self.config.tools.enabled, installed=self.config.installed).values()
+        ]
         can_prune = any(tool["name"] == "prun" for tool in tools)
         begun = script.steps[0].at if script.steps else 0
         today = date.fromtimestamp(begun / 1000).isoformat()

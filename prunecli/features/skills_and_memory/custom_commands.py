@@ -99,10 +99,9 @@ class CustomCommands:
                 self._say(f"/{command.name}: allowed-tools: {one_line(error.message)}; it grants nothing.")
             else:
                 rules.append(rule)
-        self._say_lent(
-            command, [rule for rule in rules if not not_enabled([parse_rule(rule).tool], self._host.tools)]
-        )
-        if absent := not_enabled(tools, self._host.tools):
+        known = self._host.tools, self._host.config.installed
+        self._say_lent(command, [rule for rule in rules if not not_enabled([parse_rule(rule).tool], *known)])
+        if absent := not_enabled(tools, *known):
             self._say(f"/{command.name}: allowed-tools: not enabled in [tools]: {', '.join(absent)}.")
         keeper.lent = tuple(rules)
         try:

@@ -74,7 +74,7 @@ def _row(runtime: Runtime, one: Definition) -> tuple[str, ...]:
 
 
 def _absent(runtime: Runtime, one: Definition) -> list[str]:
-    absent = not_enabled(one.tools or (), runtime.tools)
+    absent = not_enabled(one.tools or (), runtime.tools, runtime.config.installed)
     return [f"not enabled in [tools]: {', '.join(absent)}"] if absent else []
 
 
