@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,11 +77,25 @@ def traced(folder: Path, options: list[str], seconds: float = SECONDS) -> Ended:
         except subprocess.TimeoutExpired:
             code = None
             process.kill()
-        watcher.stderr.read()
-        watcher.wait()
+        try:
+            watcher.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:  # a bubblewrap whose parent failed waits for ever
+            for pid in traced_by(watcher.pid):
+                os.kill(pid, signal.SIGKILL)
+            watcher.communicate()
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
+
+
+def traced_by(tracer: int) -> list[int]:
+    """The processes that this one traces."""
+    line, found = f"TracerPid:\t{tracer}\n", list[int]()
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError):
+            if line in Path(f"/proc/{name}/status").read_text():
+                found.append(int(name))
+    return found
 
 
 def calls_of(folder: Path) -> list[Call]:

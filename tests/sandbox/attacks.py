@@ -354,9 +354,10 @@ async def while_running(place: Place, found: list[str]) -> None:
             repository(place.work / "old")
             (place.work / "old/.git/hooks/pre-commit").write_text("exit 0\n")
             job = await place.session(granted=granted).job(
-                f"{BARE.format(name)}; while [ ! -e stop ]; do sleep 0.01; done; mv old old2"
+                f"{BARE.format(name)}; touch made; while [ ! -e stop ]; do sleep 0.01; done; mv old old2"
             )
             await asyncio.to_thread(repository, place.work / "mine")
+            await until((place.work / "made").exists)
             await until(partial(is_gone, place.work / name / "HEAD"))
             if job.done():
                 found.append(f"{name}, granted: {granted}: only at the end")
