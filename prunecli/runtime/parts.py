@@ -156,9 +156,7 @@ class Part:
     async def prompted(self, words: str) -> None:
         """A prompt is about to be recorded. Raises PromptBlocked."""
 
-    async def attachments(
-        self, run: "Run", words: str, given: Sequence[Block], *, strict: bool
-    ) -> Sequence[Recordable]:
+    async def attachments(self, run: "Run", words: str, *, strict: bool) -> Sequence[Recordable]:
         """Return what is recorded after a message that mentions it. Raises PromptBlocked if `strict`."""
         return ()
 
@@ -291,10 +289,8 @@ class Parts(Mapping[str, Part]):
         for part in self._own:
             await part.prompted(words)
 
-    async def attachments(
-        self, run: "Run", words: str, given: Sequence[Block] = (), *, strict: bool = True
-    ) -> list[Recordable]:
-        found = [await part.attachments(run, words, given, strict=strict) for part in self._own]
+    async def attachments(self, run: "Run", words: str, *, strict: bool = True) -> list[Recordable]:
+        found = [await part.attachments(run, words, strict=strict) for part in self._own]
         return [one for each in found for one in each]
 
     async def begins(self) -> None:

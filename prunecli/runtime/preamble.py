@@ -11,7 +11,6 @@ from datetime import date
 from prunecli.agent.instructions import Instructions
 from prunecli.agent.system_prompt import PromptFacts, system_prompt
 from prunecli.context.state import Context
-from prunecli.features.skills_and_memory.memory_notices import as_known, files_in, known
 from prunecli.model.codec import well_formed
 from prunecli.model.events import SettingChanged
 from prunecli.model.messages import Json
@@ -19,6 +18,7 @@ from prunecli.model.notes import CHANGED, DELETED, changes_told
 from prunecli.model.requests import PREAMBLE, system_texts, tool_names
 from prunecli.providers.models import ModelInfo
 from prunecli.runtime.added_folders import fact
+from prunecli.runtime.instruction_notices import as_known, files_in, known
 from prunecli.runtime.offered_models import record_prices
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup

@@ -25,7 +25,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Block, Text
+from prunecli.model.messages import Block, Media, Text
 from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
@@ -205,13 +205,15 @@ class Runtime:
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
-                attached = await self.parts.mentioned(words) if origin == "prompt" else ()
+                mentioned = await self.parts.mentioned(words) if origin == "prompt" else ()
                 await self.parts.prompted(words)
-                files = await self.parts.attachments(run_of(self), mentioning, given)
+                images = await _attached(given, self.choices.media) if given else ()
+                files = await self.parts.attachments(run_of(self), mentioning)
             finally:
                 self._task = None
-            content = Text(words), *attached, *plan, *changes
-            self.session.emit(UserMessage(content, origin))
+            content = Text(words), *mentioned, *plan, *changes
+            for message in (UserMessage(content, origin), *images):
+                self.session.emit(message)
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))
             return await self.go_on()
@@ -375,3 +377,9 @@ class Runtime:
         self.sandbox.close(keep=any(part.keeps_sandbox for part in self.parts.values()))
         self.drop_resuming()
         self.session.close()
+
+
+async def _attached(given: Sequence[Block], media: Media) -> Sequence[UserMessage]:
+    from prunecli.runtime.given_images import attached  # deferred: most prompts have no images
+
+    return await attached(given, media)

@@ -4,7 +4,7 @@ The text comes in pages and is an ordinary result: the prune stays in effect, an
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Annotated, ClassVar
 
@@ -24,7 +24,6 @@ _NOTE_BYTES = 200
 class RecallInput:
     entry: Annotated[int, "the number after 'recall'"]
     lines: Annotated[str | None, "such as 200-260"] = None
-    task: Annotated[int | None, "number of the task whose entry it is; entry 0 lists them"] = None
 
 
 class Recall:
@@ -47,21 +46,25 @@ class Recall:
         return Touches()
 
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
-        tasks = context.parts.get("subagents")
-        if context.recall is None or (given.task and tasks is None):
+        if context.recall is None:
             raise ToolError("recall is not available here")
-        if given.task and tasks is not None:
-            content = readable(await asyncio.to_thread(tasks.original, given.task, given.entry))
-        else:
-            content = readable(context.recall(given.entry))
-        if context.pages is not None:
-            limit = context.limits.max_output_bytes
-            content = await asyncio.to_thread(_page, content, given, context.pages, limit)
-        of_task: dict[str, Json] = {"of_task": given.task} if given.task else {"recalled": given.entry}
-        return ToolOutput(content, details=of_task)
+        content = await paged(context.recall(given.entry), given, context)
+        return ToolOutput(content, details={"recalled": given.entry})
 
 
-def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: int) -> tuple[Block, ...]:
+async def paged(
+    original: Sequence[Block], given: RecallInput, context: ToolContext, of: str = ""
+) -> tuple[Block, ...]:
+    """Return the page of an original that a call asks for. `of` names its session: " of task 3"."""
+    content = readable(original)
+    if context.pages is None:
+        return content
+    return await asyncio.to_thread(_page, content, given, context.pages, context.limits.max_output_bytes, of)
+
+
+def _page(
+    content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: int, of: str
+) -> tuple[Block, ...]:
     """Return the requested lines, at most one page, and the name of the next page. Images are on the first page."""
     text = "\n".join(block.text for block in content if isinstance(block, Text))
     lines = Lines(text)
@@ -80,8 +83,7 @@ def _page(content: tuple[Block, ...], given: RecallInput, pages: Pages, limit: i
         end = start + size
         part = part[:size] + ("" if part[:size].endswith("\n") else "\n")
         shown, following = lines.name(start, end), lines.name(end, stop)
-        of_task = f" of task {given.task}" if given.task else ""
-        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry}{of_task} lines {following}]"
+        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry}{of} lines {following}]"
     return (*([Text(part)] if part else ()), *others)
 
 

@@ -1,4 +1,5 @@
-"""Finds the tools. A core tool is a module of the same name in this package; features and plugins bring the others.
+"""Finds the tools. A core tool is a module of the same name in this package; features and plugins bring the others,
+and may bring one in the place of a core tool.
 
 Listing needs no import; a tool's module is imported on first use.
 """
@@ -48,13 +49,13 @@ def switches(installed: Installed | None = None) -> dict[str, tuple[str, ...]]:
     found["prun"] = ("prun", "prun_with_memo")
     for name, one in (installed or features()).of("tool").items():
         switch = one.facts["switch"]
-        found[switch] = (*found.get(switch, ()), name)
+        found[switch] = tuple(dict.fromkeys((*found.get(switch, ()), name)))
     return found
 
 
 def off_switches(installed: Installed) -> frozenset[str]:
     """Return the names for `[tools] enabled` of features and plugins that are switched off."""
-    known, there = installed.known("tool"), installed.of("tool")
+    known, there = installed.known("tool"), (*own(), *installed.of("tool"))
     gone = [(name, one.facts["switch"]) for name, one in known.items() if name not in there]
     return frozenset(name for both in gone for name in both)
 
@@ -66,7 +67,7 @@ def own() -> tuple[str, ...]:
 
 def names(installed: Installed | None = None) -> tuple[str, ...]:
     """Return the names of all tools, those of features and plugins last."""
-    return (*own(), *(installed or features()).of("tool"))
+    return tuple(dict.fromkeys((*own(), *(installed or features()).of("tool"))))
 
 
 def not_enabled(

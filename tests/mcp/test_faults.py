@@ -14,7 +14,7 @@ import pytest
 from prunecli.features.mcp import catalogue
 from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.hub import Hub, Wanted
-from prunecli.features.mcp.servers import TITLE
+from prunecli.features.mcp.servers import TITLE, RemoteServers
 from prunecli.front.headless.run import OutputFormat, run_headless
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import plain_text
@@ -66,11 +66,12 @@ async def test_the_model_hears_of_a_failed_server_while_another_still_starts(tmp
     late = "while [ ! -e go ]; do sleep 0.02; done; exit 3"
     definitions = raw("hang"), Definition("late", command="/bin/sh", args=("-c", late))
     runtime = start(tmp_path, [says("One."), says("Two."), says("Three.")])
-    runtime.servers.load = lambda: [Wanted(one) for one in definitions]
-    runtime.servers.begin()
+    servers = runtime.parts.of(RemoteServers)
+    servers.load = lambda: [Wanted(one) for one in definitions]
+    servers.starting()
     await runtime.submit("one")
     (tmp_path / "work" / "go").touch()
-    await until(lambda: any(one.state == "failed" for one in runtime.servers.servers))
+    await until(lambda: any(one.state == "failed" for one in servers.servers))
     await runtime.submit("two")
     await runtime.submit("three")
     events = (record.event for record in runtime.session.records)

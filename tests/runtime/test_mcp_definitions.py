@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from prunecli.config.effective import displayed
+from prunecli.config.effective import Config
 from prunecli.config.keys import parse
 from prunecli.features.mcp.approved import McpDefinitions, Servers
 from prunecli.features.mcp.definition import OAuth
@@ -199,4 +199,4 @@ def test_the_configuration_is_shown_without_secrets(here):
     assert shown["mcp.x.url"] == "https://a.example/mcp?***"
     assert shown["mcp.x.headers.X"] == "${TOKEN}"
     assert config.value("mcp.y.env.TOKEN") == "s3cret"
-    assert displayed(parse("mcp.y.env.TOKEN"), "s3cret") == "***"
+    assert Config().displayed(parse("mcp.y.env.TOKEN"), "s3cret") == "***"

@@ -11,6 +11,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.messages import Block, Image, Text
 from prunecli.tools.inputs import definition, parse
 from prunecli.tools.recall import Recall
+from prunecli.tools.registry import load
 from prunecli.tools.tool import FilesSeen, Pages, ToolContext, ToolLimits, bounded_output
 from prunecli.util.errors import ToolError
 
@@ -132,5 +133,9 @@ async def test_an_older_session_gets_the_whole_text() -> None:
 
 def test_the_lines_are_shown_and_in_the_schema() -> None:
     assert Recall().summary({"entry": 17, "lines": "2-3"}) == "entry 17 lines 2-3"
-    assert set(definition(Recall())["input_schema"]["properties"]) == {"entry", "lines", "task"}
+    assert set(definition(Recall())["input_schema"]["properties"]) == {"entry", "lines"}
+
+
+def test_an_entry_of_a_task_is_named_by_both_numbers() -> None:
+    assert set(definition(load("recall"))["input_schema"]["properties"]) == {"entry", "lines", "task"}
     assert Recall().summary({"entry": 17, "task": 3}) == "task 3 entry 17"

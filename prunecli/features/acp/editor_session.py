@@ -28,7 +28,6 @@ from prunecli.features.acp.questions import Questions
 from prunecli.features.acp.session_options import config_options
 from prunecli.features.acp.texts import noticed
 from prunecli.features.acp.updates import Updates
-from prunecli.features.attachments.attaching import shown
 from prunecli.front.presentation.completion import as_command
 from prunecli.model.events import (
     AssistantMessage,
@@ -43,6 +42,7 @@ from prunecli.model.messages import Text
 from prunecli.model.notes import APPROVED, typed
 from prunecli.model.signals import SessionEvent
 from prunecli.runtime import Runtime
+from prunecli.runtime.given_images import accepted
 from prunecli.runtime.notices import opening_notices
 from prunecli.util.sanitize import one_line
 
@@ -210,7 +210,7 @@ class EditorSession:
         Raises PromptTooLarge, and PromptBlocked for an image or PDF file that can't be sent.
         """
         media = self.runtime.choices.media
-        images = [shown(block, number, media) for number, block in enumerate(given.images, 1)]
+        images = [accepted(block, number, media) for number, block in enumerate(given.images, 1)]
         words = Text(checked(given.text if given.text.strip() else IMAGE_ONLY, self.runtime.choices.window))
         message = UserMessage((words, *images), "steering")
         self.runtime.mailbox.notices.extend(given.embedded)

@@ -5,10 +5,7 @@ So attachments can be pruned, recalled and superseded like other results.
 """
 
 import asyncio
-import base64
-import binascii
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,16 +13,16 @@ from prunecli.agent.execute import Executor
 from prunecli.context.spill import Cut
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import Attached, ToolResult, UserMessage
-from prunecli.model.messages import Block, Document, Image, Json, Media, Text, ToolUse, plain_text
+from prunecli.model.messages import Json, Text, ToolUse, plain_text
 from prunecli.model.notes import ATTACHED
 from prunecli.model.signals import Notice
+from prunecli.runtime.given_images import headline
 from prunecli.tools.files.image import media_type_of
-from prunecli.tools.files.media import document_of, image_of, is_media_name, text_of_pdf
+from prunecli.tools.files.media import is_media_name
 from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
 from prunecli.tools.ls import Ls
 from prunecli.tools.read import Read
 from prunecli.util.errors import PromptBlocked
-from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
 from prunecli.util.regular import open_regular
 
@@ -111,49 +108,6 @@ async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:
     head = Text(f"{ATTACHED}{headline(well_formed(wanted.mention.label), output.content)}]")
     attached = Attached(call.name, call.input, details)
     return Attachment(UserMessage((head, *output.content), "attachment", attached=attached), cut)
-
-
-def headline(label: str, content: Sequence[Block]) -> str:
-    for block in content:
-        match block:
-            case Image(width=width, height=height) if width:
-                return f"{label} {width}x{height}"
-            case Document(pages=pages) if pages:
-                return f"{label}, {counted(pages, 'page')}"
-            case _:
-                pass
-    return label
-
-
-async def pictured(executor: Executor, given: Sequence[Block]) -> list[Attachment]:
-    """Return the attachments for a prompt's images and documents that are not files. Raises PromptBlocked."""
-    media, found = executor.context().media, list[Attachment]()
-    for number, block in enumerate(given, 1):
-        made = await asyncio.to_thread(shown, block, number, media)
-        kind = "document" if isinstance(block, Document) else "image"
-        head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [made])}]")
-        found.append(Attachment(UserMessage((head, made), "attachment")))
-    return found
-
-
-def shown(block: Block, number: int, media: Media) -> Block:
-    """Return the block in a form that the model accepts. `number` is its place among the images of the prompt.
-
-    Raises PromptBlocked.
-    """
-    if not isinstance(block, Image | Document):
-        return block
-    try:
-        data = base64.b64decode(block.data, validate=True)
-        if isinstance(block, Image):
-            return image_of(data, media)
-        return document_of(data, media) or Text(text_of_pdf(data))
-    except binascii.Error:
-        why = "its base64 data is invalid"
-    except ValueError as error:
-        why = str(error)
-    kind = "document" if isinstance(block, Document) else "image"
-    raise PromptBlocked(f"{kind} {number} was not attached: {why}", "send the prompt without it")
 
 
 def _is_media(path: str) -> bool:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from prunecli.agent.instructions import INSTRUCTION_FILES, Instructions
 from prunecli.agent.system_prompt import as_text
-from prunecli.features.skills_and_memory.memory_notices import TITLE, changed_notice
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice_parts
+from prunecli.runtime.instruction_notices import TITLE, changed_notice
 from prunecli.safety.project_settings import down_to, leads_outside
 from prunecli.tools.files.atomic_write import create_file, locked, replace_content
 from prunecli.tools.files.diff import change

@@ -8,5 +8,6 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.tool("prunecli.features.subagents.tool:Task", "task", opens="agents open call")
+    app.tool("prunecli.features.subagents.recall:TaskRecall", "recall")
     app.command("agents", "prunecli.features.subagents.command")
     app.part("subagents", "prunecli.features.subagents.part:Tasks")

@@ -1,4 +1,4 @@
-"""Notices that tell the model of instruction files changed with `# text` or `/memory edit`.
+"""Notices that tell the model of instruction files that the user changed during the session.
 
 A notice has the change and short fingerprints of the text before and after. So the context alone shows whether the
 model knows the current text; if a notice of that chain is missing, the whole text is sent again (`preamble.py`).
