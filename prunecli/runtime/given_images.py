@@ -4,13 +4,16 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Sequence
+from dataclasses import replace
 
-from prunecli.model.events import UserMessage
+from prunecli.context.spill import Cut
+from prunecli.model.events import ToolResult, UserMessage
 from prunecli.model.messages import Block, Document, Image, Media, Text
 from prunecli.model.notes import ATTACHED
 from prunecli.tools.files.media import document_of, image_of, text_of_pdf
 from prunecli.util.errors import PromptBlocked
 from prunecli.util.figures import counted
+from prunecli.util.frozen import frozen
 
 
 def headline(label: str, content: Sequence[Block]) -> str:
@@ -25,14 +28,30 @@ def headline(label: str, content: Sequence[Block]) -> str:
     return label
 
 
-async def attached(given: Sequence[Block], media: Media) -> list[UserMessage]:
+@frozen
+class Attachment:
+    """An attachment. `cut` describes its truncation, as for a result."""
+
+    message: UserMessage
+    cut: Cut | None = None
+
+    def at(self, seq: int) -> UserMessage:
+        message, attached = self.message, self.message.attached
+        if self.cut is None or attached is None:
+            return message
+        result = ToolResult("", attached.tool_name, message.content[1:], details=attached.details)
+        spilled = self.cut.of(result, seq).spilled
+        return replace(message, attached=replace(attached, spilled=spilled))
+
+
+async def attached(given: Sequence[Block], media: Media) -> list[Attachment]:
     """Return what is recorded after a prompt for the images and documents given with it. Raises PromptBlocked."""
-    found: list[UserMessage] = []
+    found: list[Attachment] = []
     for number, block in enumerate(given, 1):
         made = await asyncio.to_thread(accepted, block, number, media)
         kind = "document" if isinstance(block, Document) else "image"
         head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [made])}]")
-        found.append(UserMessage((head, made), "attachment"))
+        found.append(Attachment(UserMessage((head, made), "attachment")))
     return found
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from prunecli.agent.decide import Done, Limits, Mailbox, Purse, unfinished
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
+from prunecli.agent.hooks import Recordable
 from prunecli.agent.oversized import checked
 from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config
@@ -25,7 +26,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Block, Media, Text
+from prunecli.model.messages import Block, Text
 from prunecli.model.notes import PLAN_NOTE, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
@@ -207,13 +208,11 @@ class Runtime:
             try:
                 mentioned = await self.parts.mentioned(words) if origin == "prompt" else ()
                 await self.parts.prompted(words)
-                images = await _attached(given, self.choices.media) if given else ()
-                files = await self.parts.attachments(run_of(self), mentioning)
+                files = await _attached(self, given, mentioning)
             finally:
                 self._task = None
             content = Text(words), *mentioned, *plan, *changes
-            for message in (UserMessage(content, origin), *images):
-                self.session.emit(message)
+            self.session.emit(UserMessage(content, origin))
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))
             return await self.go_on()
@@ -379,7 +378,11 @@ class Runtime:
         self.session.close()
 
 
-async def _attached(given: Sequence[Block], media: Media) -> Sequence[UserMessage]:
+async def _attached(runtime: Runtime, given: Sequence[Block], words: str) -> list[Recordable]:
+    """Return what is recorded after a prompt: the blocks given with it, and what its words mention."""
+    mentioned = await runtime.parts.attachments(run_of(runtime), words)
+    if not given:
+        return mentioned
     from prunecli.runtime.given_images import attached  # deferred: most prompts have no images
 
-    return await attached(given, media)
+    return [*await attached(given, runtime.choices.media), *mentioned]

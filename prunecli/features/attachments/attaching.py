@@ -10,39 +10,21 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.agent.execute import Executor
-from prunecli.context.spill import Cut
 from prunecli.model.codec import well_formed, well_formed_json
-from prunecli.model.events import Attached, ToolResult, UserMessage
+from prunecli.model.events import Attached, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, plain_text
 from prunecli.model.notes import ATTACHED
 from prunecli.model.signals import Notice
-from prunecli.runtime.given_images import headline
+from prunecli.runtime.given_images import Attachment, headline
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.media import is_media_name
 from prunecli.tools.files.mentions import MAX_MENTIONS, Mention, mentions
 from prunecli.tools.ls import Ls
 from prunecli.tools.read import Read
 from prunecli.util.errors import PromptBlocked
-from prunecli.util.frozen import frozen
 from prunecli.util.regular import open_regular
 
 _HEAD_BYTES = 16
-
-
-@frozen
-class Attachment:
-    """An attachment. `cut` describes its truncation, as for a result."""
-
-    message: UserMessage
-    cut: Cut | None = None
-
-    def at(self, seq: int) -> UserMessage:
-        message, attached = self.message, self.message.attached
-        if self.cut is None or attached is None:
-            return message
-        result = ToolResult("", attached.tool_name, message.content[1:], details=attached.details)
-        spilled = self.cut.of(result, seq).spilled
-        return replace(message, attached=replace(attached, spilled=spilled))
 
 
 async def attach(executor: Executor, words: str, *, strict: bool = False) -> list[Attachment]:
