@@ -17,6 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     used = f" ({share(ledger.context_tokens / ledger.window)})" if ledger.window else ""
     mark = "~" if status.estimated else ""
     name = f"{session.name} · " if session.name else ""
+    copied = f", and {money(status.bill.copied)} before the copy" if status.bill.copied else ""
     rows = (
         ("version", __version__),
         ("directory", setup.places.shown(setup.cwd) + ("" if status.trusted else " · read-only, /trust")),
@@ -32,6 +33,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ("permissions", f"{status.mode} · /permissions"),
         ("sandbox", runtime.sandbox.line().removeprefix("Sandbox: ") or "not tried yet"),
         *runtime.parts.gather(lambda part: part.status_rows()),
-        ("cost", f"{money(status.bill.cost)} · /cost"),
+        ("cost", f"{money(status.bill.cost)}{copied} · /cost"),
     )
     return [Table("Status", ("item", "value"), rows)]

@@ -3,7 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    CompactionApplied,
+    Record,
+    RequestSent,
+    SessionStarted,
+)
 from prunecli.model.messages import Usage
 
 _BILLED = (AssistantMessage, AttemptBilled, CompactionApplied)
@@ -11,6 +18,8 @@ _BILLED = (AssistantMessage, AttemptBilled, CompactionApplied)
 
 class Bill(NamedTuple):
     """The totals so far of answers and of attempts that were billed without an answer; `cost` is in USD.
+
+    In a copy, they are its own: what was billed before, up to the record `copied_to`, is in `copied`, also in USD.
 
     The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the last model used, "" if
     prunecli has sent nothing (an imported session). Of its `model_prompt` prompt tokens since the switch to it,
@@ -26,25 +35,34 @@ class Bill(NamedTuple):
     model: str = ""
     model_read: int = 0
     model_prompt: int = 0
+    copied: float = 0.0
+    copied_to: int = -1
 
     def after(self, record: Record, price: Callable[[str, Usage], float]) -> "Bill":
         """Return the bill after a record; `price` gives the USD cost of a model's usage."""
         event = record.event
+        if isinstance(event, SessionStarted):
+            return self._replace(copied_to=event.copied_to)
         if isinstance(event, RequestSent) and event.model != self.model:
             return self._replace(model=event.model, model_read=0, model_prompt=0)
         if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
         is_own = self.model != "" and getattr(event, "reason", "") != "task"  # a task has a cache of its own
-        return self._replace(
+        bill = self._replace(
+            model_read=self.model_read + is_own * (usage.cache_read_input_tokens or 0),
+            model_prompt=self.model_prompt + is_own * usage.prompt_tokens,
+        )
+        cost = price(event.model, usage)
+        if record.seq <= self.copied_to:
+            return bill._replace(copied=self.copied + cost)
+        return bill._replace(
             requests=self.requests + 1,
             input_tokens=self.input_tokens + usage.input_tokens,
             output_tokens=self.output_tokens + usage.output_tokens,
             cache_read=self.cache_read + (usage.cache_read_input_tokens or 0),
             cache_write=self.cache_write + (usage.cache_creation_input_tokens or 0),
-            cost=self.cost + price(event.model, usage),
-            model_read=self.model_read + is_own * (usage.cache_read_input_tokens or 0),
-            model_prompt=self.model_prompt + is_own * usage.prompt_tokens,
+            cost=self.cost + cost,
         )
 
     @property

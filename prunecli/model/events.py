@@ -40,6 +40,12 @@ class SessionStarted:
     parent: Mapping[str, Json] | None = None
     requires: tuple[str, ...] = ()
 
+    @property
+    def copied_to(self) -> int:
+        """The last record that was copied from another session, -1 for none."""
+        seq = (self.parent or {}).get("seq")
+        return seq if isinstance(seq, int) and not (self.parent or {}).get("tool_use_id") else -1
+
 
 @frozen
 class Spilled:

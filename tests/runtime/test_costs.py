@@ -13,6 +13,7 @@ import prunecli
 from prunecli.commands.command import Table, run_line
 from prunecli.context.bill import Bill
 from prunecli.front.headless.run import run_headless
+from prunecli.front.presentation.entry_text import status_line
 from prunecli.model.events import AssistantMessage, Record, SettingChanged
 from prunecli.model.messages import Text, Usage
 from prunecli.model.record_codec import encode_record
@@ -70,6 +71,28 @@ async def test_each_request_of_a_later_session_is_billed_once(tmp_path: Path, ho
         runtime.open_session(path, fork=True)
     await runtime.submit("second")
     assert runtime.bill == runtime.billed(Bill(), runtime.session.records, runtime.session.context)
+    await runtime.close()
+
+
+async def test_a_copy_counts_its_own_cost_beside_its_original_s(tmp_path: Path) -> None:
+    usages = [Usage(1_000_000, 0), Usage(2_000_000, 0)]
+    runtime = start(
+        tmp_path, [Scripted((Text("Done."),), usage=one) for one in usages], sets=["model.name=far"]
+    )
+    runtime.session.emit(SettingChanged(PRICES, {"far": [3.0, 4.0]}))
+    await runtime.submit("first")
+    original = runtime.session.path
+    assert original is not None
+    runtime.open_session(original, fork=True)
+    await runtime.submit("second")
+    assert (runtime.bill.cost, runtime.bill.copied) == pytest.approx((6.0, 3.0))
+    assert runtime.bill.requests == 1
+    assert "$6.00" in status_line(runtime.status())
+    said = "This copy cost $6.00; the session that it was copied from, $3.00."
+    assert said in str(run_line(runtime, "/cost")[0])
+    assert "$6.00, and $3.00 before the copy" in str(run_line(runtime, "/status")[0])
+    runtime.open_session(original)
+    assert (runtime.bill.cost, runtime.bill.copied) == pytest.approx((3.0, 0.0))
     await runtime.close()
 
 

@@ -61,6 +61,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     if searches := sum(one.usage.web_search_requests or 0 for one in responses):
         note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
     note += "".join(f"\n{line}" for line in runtime.parts.gather(lambda part: part.spent()))
+    if copied := runtime.bill.copied:
+        note += f"\nThis copy cost {money(runtime.bill.cost)}; the session that it was copied from, {money(copied)}."
     if (lost := runtime.session.context.unseen.cost_of_edits()).blocks:
         note += f"\nPruning cost {lost}."
     folded = arguments != "all"
