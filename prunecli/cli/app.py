@@ -14,8 +14,10 @@ from typer.core import TyperGroup
 from prunecli import __version__
 from prunecli.cli import completions
 from prunecli.cli.flags import FLAGS, INSTANT, Flag, commands, read
+from prunecli.cli.installed import installed
 from prunecli.cli.shared import complaining
-from prunecli.plugins.features import features
+from prunecli.plugins.foreign import ForeignFailed, called
+from prunecli.util.errors import UsageError
 from prunecli.util.sanitize import visible
 
 _Misuse: Any = typer.BadParameter.__bases__[0]
@@ -52,9 +54,14 @@ class Commands(TyperGroup):
         """Import a subcommand; return None if no subcommand has that name."""
         if cmd_name not in commands():
             return None
-        brought = features().of("subcommand").get(cmd_name)
-        own = brought.load() if brought else import_module(f"prunecli.cli.{cmd_name}").app
-        command = typer.main.get_command(own)
+        brought = installed().of("subcommand").get(cmd_name)
+        if brought is None:
+            command = typer.main.get_command(import_module(f"prunecli.cli.{cmd_name}").app)
+        else:
+            try:
+                command = called(lambda: typer.main.get_command(brought.load()))
+            except ForeignFailed as error:
+                raise UsageError(f"prunecli {cmd_name} of plugin {brought.owner}: {error}") from error
         command.name = cmd_name
         return command
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prunecli.plugins.features import features
+from prunecli.cli.installed import installed
 from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
 
@@ -27,7 +27,7 @@ OWN_COMMANDS: Mapping[str, str] = {
 
 def commands() -> dict[str, str]:
     """Return the help of each subcommand, in the order of `--help`."""
-    more = features().of("subcommand").items()
+    more = installed().of("subcommand").items()
     return {**OWN_COMMANDS, **{name: one.facts["help"] for name, one in more if " " not in name}}
 
 
@@ -328,7 +328,7 @@ def _launch(given: Mapping[str, Any], prompt: str) -> Launch:
 def _check_before(command: Sequence[str], seen: Sequence[str]) -> None:
     """Reject flags before a subcommand that would have no effect there."""
     path = " ".join(command[: 2 if command[0] in _GROUPS else 1])
-    more = features().of("subcommand").get(path)
+    more = installed().of("subcommand").get(path)
     allowed: Container[str] = more.facts["flags"] if more else _BEFORE.get(path, ())
     for name in seen:
         if name not in allowed:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from prunecli.cli.installed import installed
 from prunecli.cli.launch import complain, working_directory
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
-from prunecli.plugins.features import features
 from prunecli.util.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.util.launch_options import Launch
 from prunecli.util.paths import Places
@@ -31,14 +31,14 @@ class _Group(TyperGroup):
     """Adds the subcommands that features brought: "sessions import" to the group `sessions`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        names = (name.split(" ") for name in features().of("subcommand"))
+        names = (name.split(" ") for name in installed().of("subcommand"))
         return [
             *super().list_commands(ctx),
             *(last for first, *rest in names if first == self.name for last in rest),
         ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        brought = features().of("subcommand").get(f"{self.name} {cmd_name}")
+        brought = installed().of("subcommand").get(f"{self.name} {cmd_name}")
         if brought is None:
             return super().get_command(ctx, cmd_name)
         command = typer.main.get_command(brought.load())

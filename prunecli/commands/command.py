@@ -8,12 +8,14 @@ ends carry them out.
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 from prunecli.config.keys import nearest
+from prunecli.plugins.app import Brought, Installed
 from prunecli.plugins.features import features
+from prunecli.plugins.foreign import ForeignFailed, begun, called
 from prunecli.runtime import Runtime
+from prunecli.runtime.plugin_part import glance
 from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import names_in
@@ -21,6 +23,9 @@ from prunecli.util.sanitize import one_line, shortened
 
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
+
+COMMAND_SECONDS = 60.0
+"""Seconds that a plugin's command may take; Esc stops the wait."""
 
 MOST_SHOWN = 60
 """Characters to show of unknown arguments."""
@@ -258,46 +263,94 @@ class Command:
     not_in: Mapping[str, str]
 
 
-def command_names() -> tuple[str, ...]:
-    """Return the names of all commands, found without importing any."""
+def command_names(installed: Installed | None = None) -> tuple[str, ...]:
+    """Return the names of all commands, found without importing any. What is `installed` is by default the
+    features."""
     stems = names_in(Path(__file__).parent, ".py")
     own = (stem.replace("_", "-") for stem in stems if stem != "command")
-    return tuple(sorted((*own, *(name for name in features().of("command") if " " not in name))))
+    brought = (installed or features()).of("command")
+    return tuple(sorted((*own, *(name for name in brought if " " not in name))))
 
 
-def words_brought(name: str) -> list[tuple[str, str]]:
+def words_brought(name: str, installed: Installed | None = None) -> list[tuple[str, str]]:
     """Return the words that features add to a command, such as `try` to /prune-config, each with its help."""
-    brought = features().of("command").items()
+    brought = (installed or features()).of("command").items()
     return [
         (one.removeprefix(f"{name} "), of.facts["help"]) for one, of in brought if one.startswith(f"{name} ")
     ]
 
 
-def _module(name: str) -> ModuleType:
-    brought = features().of("command").get(name)
-    module: ModuleType = (
-        brought.load() if brought else import_module(f"prunecli.commands.{name.replace('-', '_')}")
-    )
-    return module
+def _module(name: str, installed: Installed | None) -> Any:
+    brought = (installed or features()).of("command").get(name)
+    return brought.load() if brought else import_module(f"prunecli.commands.{name.replace('-', '_')}")
 
 
-def load(name: str) -> Command:
+def load(name: str, installed: Installed | None = None) -> Command:
     """Import a command by name. Raises ImportError if there is none."""
-    module = _module(name)
+    brought = installed.of("command").get(name) if installed else None
+    if installed and brought and brought.owner in installed.foreign:
+        return _of_plugin(brought)
+    module = _module(name, installed)
     text = (module.run.__doc__ or "").strip().split("\n")[0]
-    more = "".join(f"; {word}: {what}" for word, what in words_brought(name))
+    more = "".join(f"; {word}: {what}" for word, what in words_brought(name, installed))
     text = f"{text.removesuffix('.')}{more}." if more else text
     return Command(name, text, getattr(module, "ALIASES", ()), module.run, getattr(module, "NOT_IN", {}))
 
 
-def all_commands() -> tuple[Command, ...]:
-    return tuple(map(load, command_names()))
+def _of_plugin(one: Brought) -> Command:
+    """Return the command of a plugin: a function of a `Glance` and the arguments. It runs in a thread of its own and
+    returns effects or a text."""
+    failed, function, text = "", None, one.facts["help"]
+    try:
+        function = called(one.load)
+        function = getattr(function, "run", function)
+        text = text or (function.__doc__ or "").strip().split("\n")[0]
+    except ForeignFailed as error:
+        failed = str(error)
+
+    def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
+        if function is None:
+            return [Say(f"Plugin {one.owner}, /{one.name}: {failed}.", "error")]
+        seen = glance(runtime, one.owner)
+        answer = begun(lambda: function(seen, arguments))
+
+        def work() -> Sequence[Effect]:
+            try:
+                return _effects_of(answer.result(COMMAND_SECONDS))
+            except TimeoutError:
+                why = f"took longer than {COMMAND_SECONDS:g} s"
+            except (ForeignFailed, TypeError) as error:
+                why = str(error)
+            return [Say(f"Plugin {one.owner}, /{one.name}: {why}.", "error")]
+
+        def stop() -> None:
+            if not answer.done():
+                answer.set_exception(ForeignFailed("stopped"))
+
+        return [InThread(f"Running /{one.name}", work, stop)]
+
+    return Command(one.name, text or f"From plugin {one.owner}.", (), run, {})
+
+
+def _effects_of(answer: object) -> Sequence[Effect]:
+    """Return what a plugin's command answered as effects. Raises TypeError for anything else."""
+    if isinstance(answer, str):
+        return [Say(answer)] if answer.strip() else []
+    found = [] if answer is None else [answer] if isinstance(answer, Effect) else answer
+    if isinstance(found, list | tuple) and all(isinstance(one, Effect) for one in found):
+        return found
+    raise TypeError(f"answered {type(answer).__name__}, neither a text nor effects")
+
+
+def all_commands(installed: Installed | None = None) -> tuple[Command, ...]:
+    return tuple(load(name, installed) for name in command_names(installed))
 
 
 def offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the name, help and aliases of every command: those of prunecli, then those of the user and the
     project."""
-    own, taken = [(command.name, command.help, command.aliases) for command in all_commands()], _own_words()
+    commands, taken = all_commands(runtime.config.installed), _own_words(runtime)
+    own = [(command.name, command.help, command.aliases) for command in commands]
     return [*own, *((name, text, ()) for name, text in _of_parts(runtime) if name not in taken)]
 
 
@@ -307,12 +360,14 @@ def _of_parts(runtime: Runtime) -> tuple[tuple[str, str], ...]:
 
 def hidden(runtime: Runtime) -> tuple[str, ...]:
     """Return a line for each command file and skill that one of prunecli's commands hides."""
-    words = _own_words()
+    words = _own_words(runtime)
     return runtime.parts.gather(lambda part: part.hidden(words))
 
 
-def _own_words() -> frozenset[str]:
-    return frozenset(name for one in all_commands() for name in (one.name, *one.aliases))
+def _own_words(runtime: Runtime) -> frozenset[str]:
+    return frozenset(
+        name for one in all_commands(runtime.config.installed) for name in (one.name, *one.aliases)
+    )
 
 
 def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
@@ -320,44 +375,47 @@ def arguments(runtime: Runtime, typed: str) -> Sequence[tuple[str, str]]:
     with completions defines `words(runtime, before)`; `before` is the arguments before the last word.
     """
     name, _, given = typed.partition(" ")
-    if name not in command_names():
+    installed = runtime.config.installed
+    if name not in command_names(installed):
         return ()
-    name, before = _longest(name, given.rpartition(" ")[0])
-    more = [] if before else words_brought(name)
-    words = getattr(_module(name), "words", None)
+    name, before = _longest(name, given.rpartition(" ")[0], installed)
+    more = [] if before else words_brought(name, installed)
+    brought = installed.of("command").get(name)
+    foreign = brought and brought.owner in installed.foreign
+    words = None if foreign else getattr(_module(name, installed), "words", None)
     found: Sequence[tuple[str, str]] = words(runtime, before) if words else ()
     return [*more, *found]
 
 
-def _longest(name: str, arguments: str) -> tuple[str, str]:
+def _longest(name: str, arguments: str, installed: Installed) -> tuple[str, str]:
     """Return a command and its arguments. If the first of them is a word that a feature brought, it is part of the
     name: "prune-config try"."""
     word, _, rest = arguments.partition(" ")
-    return (f"{name} {word}", rest) if f"{name} {word}" in features().of("command") else (name, arguments)
+    return (f"{name} {word}", rest) if f"{name} {word}" in installed.of("command") else (name, arguments)
 
 
-def find(word: str) -> Command | None:
+def find(word: str, installed: Installed | None = None) -> Command | None:
     """Return the command with this name or alias, if any."""
-    names = command_names()
-    if word in names:
-        return load(word)
-    return next((command for command in map(load, names) if word in command.aliases), None)
+    if word in command_names(installed):
+        return load(word, installed)
+    return next((command for command in all_commands(installed) if word in command.aliases), None)
 
 
 def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
-    command = find(word)
+    installed = runtime.config.installed
+    command = find(word, installed)
     if command is None and (effects := runtime.parts.command(word, arguments.strip())) is not None:
         return effects
     if command is None:
-        known = [*sorted(_own_words()), *(name for name, _ in _of_parts(runtime))]
+        known = [*sorted(_own_words(runtime)), *(name for name, _ in _of_parts(runtime))]
         near = nearest(word, known, NEAR)
         way = f"Did you mean /{near}?" if near else "See /help."
         return [Say(f"No command named /{word}. {way}", "error")]
     try:
-        name, given = _longest(command.name, arguments.strip())
-        return load(name).run(runtime, given.strip())
+        name, given = _longest(command.name, arguments.strip(), installed)
+        return load(name, installed).run(runtime, given.strip())
     except PrunecliError as error:
         return [Say(f"{error.message}\n{error.hint}".strip(), "error")]
 

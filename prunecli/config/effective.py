@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from prunecli.context.strategy import Chosen
     from prunecli.providers.endpoints import Endpoint
 
+_BROKEN_RULES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a rule between options raises: ValueError, and what a plugin's raises by mistake."""
+
 SESSION = "session"
 """The origin of values set for this session only."""
 
@@ -323,7 +326,13 @@ def _build(owner: Any, above: Key, found: Mapping[Key, Found]) -> Any:
     }
     try:
         return owner(**given)
-    except ValueError as error:  # a rule in the class's __post_init__
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # a rule in the class's __post_init__
         raise _unfit(above, below, found, str(error)) from error
 
 

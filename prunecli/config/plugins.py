@@ -98,6 +98,10 @@ def examined(kind: str, one: Brought) -> Brought:
         options = one.load()
         if not (isinstance(options, type) and is_dataclass(options)):
             raise PluginError(f"the options {one.name!r} are not a class of options")
+        if one.facts["check"] or one.facts["display"]:
+            raise PluginError(
+                f"the options {one.name!r} need no check and display; raise ValueError in __post_init__"
+            )
         declared(options)
         options()  # each needs a default
         return replace(one, target=options)

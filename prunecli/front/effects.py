@@ -55,7 +55,8 @@ class Effects(ABC):
 
     async def command(self, line: str) -> Done | None:
         """Run a typed line such as `/prune`. Return the end of the agent's run, None if there was no run."""
-        found = find(line.strip().removeprefix("/").partition(" ")[0]) if self.kind else None
+        word = line.strip().removeprefix("/").partition(" ")[0]
+        found = find(word, self.runtime.config.installed) if self.kind else None
         if found and self.kind in found.not_in:
             self.refuse(found)
             return None

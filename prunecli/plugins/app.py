@@ -82,6 +82,11 @@ class Installed:
         return {name: one for name, one in found.items() if one.owner not in self._off}
 
     @property
+    def foreign(self) -> tuple[str, ...]:
+        """The plugins that are on and not features of prunecli."""
+        return tuple(plugin.name for plugin in self.plugins if not (plugin.off or plugin.is_ours))
+
+    @property
     def absent(self) -> tuple[str, ...]:
         """The plugins that are off and whose options and tools are therefore unknown."""
         return tuple(plugin.name for plugin in self.plugins if plugin.off and not plugin.is_ours)
@@ -138,7 +143,7 @@ class App:
     def _file_next(self, kind: str, target: Any, **facts: Any) -> None:
         """File an object of a kind whose objects have no names."""
         count = sum(one.owner == self.owner for one in self._installed.of(kind).values())
-        self._file(kind, f"{self.owner}-{count + 1}", target, **facts)
+        self._file(kind, f"{self.owner}-{count + 1}", target, **{"verb": kind, **facts})
 
     def tool(
         self, target: Any, name: str = "", *, switch: str = "", enabled: bool = True, opens: str = ""
@@ -183,7 +188,7 @@ class App:
         """Call a function at a moment of a session; docs/plugins.md lists them. Raises PluginError for others."""
         if moment not in MOMENTS:
             raise PluginError(f"no moment named {moment!r}; choose from {', '.join(MOMENTS)}")
-        self._file_next("moment", function, moment=moment)
+        self._file_next("moment", function, verb=moment)
 
     def widget(self, name: str, target: Any, shows: Any) -> None:
         """Add a widget above the prompt: a class of Textual's `Widget` with `show`. `shows` is a function of the
@@ -209,7 +214,8 @@ class App:
         self._file("provider", name, target)
 
     def importer(self, name: str, recognize: Any, read: Any) -> None:
-        """Add an importer: `recognize` tells whether it knows a file, and `read` returns its session."""
+        """Add an importer: `recognize` tells whether it knows the file of a path, and `read` returns its conversation
+        as messages of the Messages API."""
         self._file("importer", name, read, recognize=recognize)
 
 

@@ -66,7 +66,7 @@ class PluginPart(Part):
     def moments(self, *names: str) -> Iterator[Brought]:
         """Yield the functions for these moments that are not off."""
         found = self._installed.of("moment").values()
-        return (one for one in found if one.facts["moment"] in names and one.name not in self._off)
+        return (one for one in found if one.facts["verb"] in names and one.name not in self._off)
 
     # Guards --------------------------------------------------------------------------------------------------
 
@@ -98,8 +98,7 @@ class PluginPart(Part):
         """Name a failure in one line, once."""
         if off:
             self._off.add(one.name)
-        what = one.facts.get("moment") or one.name.rpartition("-")[0]
-        line = f"Plugin {one.owner}, {what}: {one_line(why)}." + (" It is off." if off else "")
+        line = f"Plugin {one.owner}, {one.facts['verb']}: {one_line(why)}." + (" It is off." if off else "")
         if line not in self._said:
             self._said.add(line)
             self.say(line)
@@ -231,7 +230,7 @@ class _InRun:
         """Let functions keep entries, which are pinned, or everything until the next user message."""
         functions = list(self._part.moments("before_prune"))
         cuts = tuple(self._cuts(prunes)) if functions else ()
-        kept = set[int]()
+        targets, kept = {cut.entry for cut in cuts}, set[int]()
         for one in functions:
             answer = await self._part.ask(one, cuts)
             if isinstance(answer, Refuse):
@@ -239,10 +238,16 @@ class _InRun:
                 self._part.say(f"A prune was not made: {why}")
                 return all_vetoed(self._host, prunes, why)
             if isinstance(answer, set | frozenset | list | tuple) and all(type(seq) is int for seq in answer):
-                kept.update(answer)
+                if new := targets.intersection(answer) - kept:
+                    kept |= new
+                    what = (
+                        "entry that would be pruned; it is"
+                        if len(new) == 1
+                        else "entries that would be pruned; they are"
+                    )
+                    self._part.say(f"Plugin {one.owner} keeps {len(new)} {what} pinned now")
             elif answer is not None:
                 self._part.malformed(one, answer)
-        kept &= {cut.entry for cut in cuts}
         return some_vetoed(self._host, prunes, kept, kept) if kept else prunes
 
     def _cuts(self, prunes: Sequence[PrunApplied]) -> Iterator[Cut]:

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from prunecli.front.presentation.entries import Level
+from prunecli.plugins.app import Installed
 from prunecli.runtime import Runtime, outside
 from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port
@@ -161,7 +162,7 @@ class Actions:
                 frame.prompt.focus()
                 frame.prompt.press(frame.keys.of(value)[0])
 
-        self._port.push_screen(_palette(frame.keys), chosen)
+        self._port.push_screen(_palette(frame.keys, self._runtime.config.installed), chosen)
 
     def _browse(self) -> None:
         self._frame.transcript.focus()
@@ -240,12 +241,12 @@ def _keys_table(keys: Keys) -> "Table":
     return Table("Keys", ("", "key", "action"), tuple(rows), note=note)
 
 
-def _palette(keys: Keys) -> "ChooseScreen":
+def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
     """Return the palette; its result is `/command` or the name of an action."""
     from prunecli.commands.command import Choice, Choose, all_commands
     from prunecli.tui.screens.choose import ChooseScreen
 
-    commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands()]
+    commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands(installed)]
     actions = [
         Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")
         for one in ACTIONS

@@ -78,7 +78,7 @@ class Startup:
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
-        await asyncio.to_thread(all_commands)
+        await asyncio.to_thread(all_commands, runtime.config.installed)
         await asyncio.to_thread(runtime.parts.gather, lambda part: part.offered())
         try:
             ready = getattr(runtime.provider, "warm", None)

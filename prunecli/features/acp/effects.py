@@ -28,7 +28,7 @@ def commands(runtime: Runtime) -> list[AvailableCommand]:
             input=AvailableCommandInput(root=UnstructuredCommandInput(hint="arguments")),
         )
         for name, text, _ in offered(runtime)
-        if not ((found := find(name)) and Effects.kind in found.not_in)
+        if not ((found := find(name, runtime.config.installed)) and Effects.kind in found.not_in)
     ]
 
 

@@ -16,7 +16,8 @@ from prunecli import __version__
 from prunecli.config.credentials import credentials, keys_of, lacks_key, provider_for
 from prunecli.config.effective import Config
 from prunecli.features.doctor.probing import price, questions
-from prunecli.plugins.features import features
+from prunecli.plugins.app import Brought
+from prunecli.plugins.foreign import ForeignFailed, bounded
 from prunecli.providers.models import ModelInfo, ModelTable, Offer, expectations_of
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import (
@@ -47,6 +48,8 @@ MARKS: Mapping[State, str] = {"ok": "ok", "warning": "note", "problem": "BAD"}
 LITTLE_BYTES = 200_000_000
 """Free space below which a warning is shown."""
 NARROW, LOW = 40, 10
+CHECK_SECONDS = 10.0
+"""Time limit in seconds for the check of a plugin."""
 
 
 @frozen
@@ -116,9 +119,23 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
     if name == DEFAULT and endpoint.state == "ok":
         found.append(_features(patient, config))
     found.append(_sandbox(patient, config))
-    for check in features().of("check").values():
-        found += check.load()(config)
+    for check in config.installed.of("check").values():
+        is_ours = check.owner not in config.installed.foreign
+        found += check.load()(config) if is_ours else _of_plugin(check, config)
     return [*found, _rg(patient), _sessions(patient)]
+
+
+def _of_plugin(check: Brought, config: Config) -> Sequence[Finding]:
+    """Return what the check of a plugin finds: findings, or a text about what is wrong."""
+    name = f"plugin {check.owner}"
+    try:
+        said = bounded(lambda: check.load()(config), CHECK_SECONDS)
+    except ForeignFailed as error:
+        return [Finding(name, "problem", f"its check failed: {error}", "/plugins lists the plugins")]
+    if said is None or isinstance(said, str):
+        return [Finding(name, "problem", said)] if said else [Finding(name, "ok", "ok")]
+    is_sound = isinstance(said, list | tuple) and all(isinstance(one, Finding) for one in said)
+    return said if is_sound else [Finding(name, "problem", f"its check answered {type(said).__name__}")]
 
 
 def _terminal(patient: Patient) -> Finding:

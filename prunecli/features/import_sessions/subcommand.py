@@ -3,22 +3,28 @@
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from prunecli.cli.installed import installed
 from prunecli.cli.launch import complain, working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import own_sessions, single
 from prunecli.features.import_sessions.importable import Importable
+from prunecli.plugins.app import resolved
+from prunecli.plugins.foreign import ForeignFailed, bounded
 from prunecli.session.importers.handoff import kept, numbered
-from prunecli.session.importers.source import Source, opened
+from prunecli.session.importers.source import Source, of_messages, opened
 from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import random_bytes
-from prunecli.util.errors import PrunecliError
+from prunecli.util.errors import PrunecliError, SessionError
 from prunecli.util.sanitize import one_line, visible
 
+PLUGIN_SECONDS = 60.0
+"""Time limit in seconds for a plugin that reads a file."""
 _NAMED_LINES = 5
 _ALWAYS = ("prompts", "responses", "results")
 
@@ -50,7 +56,7 @@ def import_(
     for path in paths:
         try:
             with working(f"importing {one_line(path.name)}"):
-                source = opened(path)
+                source = _read_by_plugin(path) or opened(path)
                 other = random_bytes() if again else b""
                 saved = save(source, store, working_directory(), branches=branches, again=other)
         except PrunecliError as error:
@@ -63,6 +69,21 @@ def import_(
         typer.echo(json.dumps(rows, indent=1))
     if failed:
         raise typer.Exit(failed)
+
+
+def _read_by_plugin(path: Path) -> Source | None:
+    """Return the conversation of a file that a plugin recognizes, None if none does. Raises SessionError."""
+    for one in installed().of("importer").values():
+        try:
+            if bounded(partial(_called, one.facts["recognize"], path), PLUGIN_SECONDS):
+                return of_messages(path, list(bounded(partial(_called, one.target, path), PLUGIN_SECONDS)))
+        except ForeignFailed as error:
+            raise SessionError(f"cannot read {path}: plugin {one.owner}: {error}") from error
+    return None
+
+
+def _called(function: Any, path: Path) -> Any:
+    return resolved(function)(path)
 
 
 def _row(path: Path, source: Source, saved: tuple[SavedSession, ...]) -> dict[str, Any]:

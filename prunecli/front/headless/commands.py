@@ -26,12 +26,16 @@ async def run_command(runtime: Runtime, line: str) -> Ran | None:
 
     Raises NeedsInterface for a command that does not work here, and PrunecliError if it fails.
     """
-    if not is_command(line) or find(line[1:].split(maxsplit=1)[0]) is None:
+    if not is_command(line) or _find(runtime, line) is None:
         return None
     effects = Effects(runtime)
     await effects.command(line)
     await asyncio.to_thread(runtime.session.commit)
     return effects.ran
+
+
+def _find(runtime: Runtime, line: str) -> Command | None:
+    return find(line[1:].split(maxsplit=1)[0], runtime.config.installed)
 
 
 class Effects(base.Effects):

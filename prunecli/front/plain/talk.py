@@ -298,7 +298,7 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
         sys.stdout.flush()
 
     typed = history.load(runtime.setup.places.history_file)
-    lines = TerminalLines(typed, [f"/{name}" for name in command_names()])
+    lines = TerminalLines(typed, [f"/{name}" for name in command_names(runtime.config.installed)])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
     with asyncio.Runner() as runner:
         talking = Talk(runtime, lines, out, runner)

@@ -5,7 +5,7 @@ messages as JSON, each also packed with gzip or zstd; and sessions in OpenCode's
 the content, never from the name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -98,6 +98,13 @@ def opened(path: Path) -> Source:
         return read_source(path, compactions=True)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file name") from error
+
+
+def of_messages(path: Path, messages: Sequence[Mapping[str, Json]]) -> Source:
+    """Return the conversation that a plugin read from a file, as messages of the Messages API. Raises
+    SessionCorrupt."""
+    imported = _of_one_value(path, {"messages": list(messages)})
+    return _with_messages(path, imported or Imported(Origin("messages"), []))
 
 
 def _with_messages(path: Path, imported: Imported) -> Source:
