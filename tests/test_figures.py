@@ -29,6 +29,8 @@ def test_a_size_that_was_chosen_is_written_as_one_would(tokens: int, written: st
         (0.0004, "$0.0004"),
         (12.345, "$12.35"),
         (1_234.5, "$1,234.50"),
+        (-0.42, "-$0.42"),
+        (-0.00001, "$0.00"),
     ],
 )
 def test_money_has_the_digits_that_tell_something(usd: float, written: str) -> None:

@@ -22,7 +22,7 @@ from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
-from prunecli.util.figures import short
+from prunecli.util.figures import share, short
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"
@@ -36,12 +36,14 @@ MAX_REPEATS = 5
 class Waiting(NamedTuple):
     """Prunes that wait: what waits and why, and the tokens that they will free, None if unknown.
 
-    `why` is "" if they wait only for the next request.
+    `why` is "" if they wait only for the next request. `gain`: what a cold cache would cost for these tokens, in USD,
+    None if unknown.
     """
 
     what: str
     why: str = ""
     freed: int | None = None
+    gain: float | None = None
 
     @property
     def words(self) -> str:
@@ -95,8 +97,31 @@ class Policy(NamedTuple):
             brief=brief,
         )
 
+    @property
+    def limit(self) -> int:
+        """The tokens of context at which room is made: by a summary, or by prunes at any price."""
+        pressed = round(TRIGGER * room(self.window, self.max_tokens))
+        if self.compaction.enabled:
+            return min(pressed, self.compaction.threshold(self.window))
+        return pressed if self.enabled else self.window
+
+    @property
+    def limit_words(self) -> str:
+        """What acts at the limit, and what sets it."""
+        if not (self.compaction.enabled or self.enabled):
+            return "the window"
+        act = "summarized" if self.compaction.enabled else "pruned at any price"
+        if self.limit == self.compaction.threshold(self.window) and self.compaction.enabled:
+            of_what = "compaction.max_context_tokens"
+            if self.compaction.limit(self.window) == self.window:
+                of_what = "the window"
+            return f"{act} at {share(self.compaction.compact_at_pct)} of {of_what}"
+        return f"{act} to keep {short(self.window - room(self.window, self.max_tokens))} for the reply"
+
     def ledger(self, context: Context) -> Ledger:
-        return ledger(self.view(context), self.chosen)
+        return replace(
+            ledger(self.view(context), self.chosen), limit=self.limit, limit_words=self.limit_words
+        )
 
     def prunes(self, context: Context) -> list[PrunApplied]:
         """Return the prunes to apply before the next request: proposals that pass the gate.
@@ -123,12 +148,14 @@ class Policy(NamedTuple):
     def waiting(self, context: Context) -> Waiting | None:
         """Return the prunes that wait, if only for the next request."""
         prunes, waiting = self.decided(context)
-        if not prunes:
-            return waiting
-        from prunecli.context.impact import next_prunes
+        if prunes:
+            from prunecli.context.impact import next_prunes
 
-        freed = next_prunes(context, prunes, self.market)
-        return Waiting(f"{short(freed)} to prune with the next request", "", freed)
+            freed = next_prunes(context, prunes, self.market)
+            waiting = Waiting(f"{short(freed)} to prune with the next request", "", freed)
+        if waiting is None or waiting.freed is None or self.market.write is None:
+            return waiting
+        return waiting._replace(gain=waiting.freed * self.market.write / 1_000_000)
 
     def _decided(self, context: Context, *, brief: bool) -> tuple[list[PrunApplied], Waiting | None]:
         if not self.enabled:

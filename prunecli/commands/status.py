@@ -6,7 +6,7 @@ from prunecli import __version__
 from prunecli.commands.command import Effect, Table, refuse
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
-from prunecli.util.figures import money, share, short
+from prunecli.util.figures import money
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -14,7 +14,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     refuse("status", arguments.split())
     status, setup, session = runtime.status(), runtime.setup, runtime.session
     ledger = status.ledger
-    used = f" ({share(ledger.context_tokens / ledger.window)})" if ledger.window else ""
     mark = "~" if status.estimated else ""
     name = f"{session.name} · " if session.name else ""
     copied = f", and {money(status.bill.copied)} before the copy" if status.bill.copied else ""
@@ -27,8 +26,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         ("file", setup.places.shown(session.path) if session.path else "not saved"),
         (
             "context",
-            f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens{used} · /context",
+            f"{ledger.used_words(mark)} · /context",
         ),
+        ("limit", ledger.limit_words),
         ("pruning", "on · /prune-stats" if status.pruning else "off · /prune-toggle"),
         ("permissions", f"{status.mode} · /permissions"),
         ("sandbox", runtime.sandbox.line().removeprefix("Sandbox: ") or "not tried yet"),

@@ -22,8 +22,7 @@ class Bill(NamedTuple):
     In a copy, they are its own: what was billed before, up to the record `copied_to`, is in `copied`, also in USD.
 
     The cache fields are the reported ones, 0 if the endpoint reports none. `model` is the last model used, "" if
-    prunecli has sent nothing (an imported session). Of its `model_prompt` prompt tokens since the switch to it,
-    `model_read` came from the cache; each model has its own cache.
+    prunecli has sent nothing (an imported session).
     """
 
     requests: int = 0
@@ -33,8 +32,6 @@ class Bill(NamedTuple):
     cache_write: int = 0
     cost: float = 0.0
     model: str = ""
-    model_read: int = 0
-    model_prompt: int = 0
     copied: float = 0.0
     copied_to: int = -1
 
@@ -44,19 +41,14 @@ class Bill(NamedTuple):
         if isinstance(event, SessionStarted):
             return self._replace(copied_to=event.copied_to)
         if isinstance(event, RequestSent) and event.model != self.model:
-            return self._replace(model=event.model, model_read=0, model_prompt=0)
+            return self._replace(model=event.model)
         if not isinstance(event, _BILLED) or not event.usage.prompt_tokens:
             return self
         usage = event.usage
-        is_own = self.model != "" and getattr(event, "reason", "") != "task"  # a task has a cache of its own
-        bill = self._replace(
-            model_read=self.model_read + is_own * (usage.cache_read_input_tokens or 0),
-            model_prompt=self.model_prompt + is_own * usage.prompt_tokens,
-        )
         cost = price(event.model, usage)
         if record.seq <= self.copied_to:
-            return bill._replace(copied=self.copied + cost)
-        return bill._replace(
+            return self._replace(copied=self.copied + cost)
+        return self._replace(
             requests=self.requests + 1,
             input_tokens=self.input_tokens + usage.input_tokens,
             output_tokens=self.output_tokens + usage.output_tokens,
@@ -74,8 +66,3 @@ class Bill(NamedTuple):
     def hit_share(self) -> float:
         """The share of all prompt tokens that were read from the cache, 0 to 1."""
         return self.cache_read / self.prompt_tokens if self.prompt_tokens else 0.0
-
-    @property
-    def model_hit_share(self) -> float:
-        """`hit_share` since the switch to the current model."""
-        return self.model_read / self.model_prompt if self.model_prompt else 0.0

@@ -14,7 +14,7 @@ from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
-from prunecli.util.figures import counted, short
+from prunecli.util.figures import counted, share, short
 from prunecli.util.frozen import frozen
 
 
@@ -22,7 +22,8 @@ from prunecli.util.frozen import frozen
 class Ledger:
     """Tokens since the compaction boundary, as the endpoint counts them.
 
-    `context_tokens` is the whole next request, `window` the limit. scanned: originals of all tool results and of
+    `context_tokens` is the whole next request, `window` that of the model, `limit` the tokens at which room is made,
+    0 if unknown; `limit_words` say how. scanned: originals of all tool results and of
     answers that prunes dropped. pruned: net tokens withheld now. cleared: tokens that the endpoint is expected to
     clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
     because they were too long; never sent, so not part of the others. protected: live results that the strategy would
@@ -44,7 +45,21 @@ class Ledger:
     kept_tokens: int = field(default=0, compare=False)
     kept_results: int = field(default=0, compare=False)
     spared: Mapping[int, str] = field(default_factory=dict, compare=False)
+    limit: int = field(default=0, compare=False)
+    limit_words: str = field(default="", compare=False)
     balance: Callable[[], Mapping[str, Json]] = field(default=dict, compare=False)
+
+    @property
+    def used(self) -> float:
+        """The share of the limit that is in use."""
+        limit = self.limit or self.window
+        return self.context_tokens / limit if limit else 0.0
+
+    def used_words(self, mark: str = "") -> str:
+        """Return `152K of 170K tokens (89%), window 1.0M`. `mark` says whether it is an estimate."""
+        limit = self.limit or self.window
+        beyond = f", window {short(self.window)}" if limit < self.window else ""
+        return f"{mark}{short(self.context_tokens)} of {short(limit)} tokens ({share(self.used)}){beyond}"
 
     @property
     def clearing(self) -> Clearing:

@@ -460,7 +460,8 @@ class WindowMap:
 
     `used` of `window` is the whole next request. A context larger than its window has no free part and no reserve:
     its parts sum to `used`. `pruned` is withheld content, `held` the part of long results that was never sent, and
-    `cleared` the content that the endpoint is expected to clear itself. `measured`: the endpoint has counted exactly
+    `cleared` the content that the endpoint is expected to clear itself. `limit`: the tokens at which
+    room is made. `measured`: the endpoint has counted exactly
     this context. The parts are always estimates.
     """
 
@@ -471,6 +472,7 @@ class WindowMap:
     measured: bool
     cleared: Clearing = NO_CLEARING
     held: int = 0
+    limit: int = 0
 
     def of(self, part: Part) -> int:
         """Return the tokens of a part."""
@@ -478,8 +480,9 @@ class WindowMap:
 
     @property
     def share(self) -> float:
-        """The used share of the window, as shown in the status bar and `/prune-stats`."""
-        return self.used / self.window if self.window else 0.0
+        """The used share of the limit, as shown in the status bar and `/prune-stats`."""
+        limit = self.limit or self.window
+        return self.used / limit if limit else 0.0
 
     def cells(self, count: int) -> list[Part]:
         """Return the window as this many cells, in proportion; each nonempty part gets at least one."""

@@ -21,11 +21,18 @@ def payments(session: Session, choices: Choices) -> "list[Paid]":
 
 
 class Balance:
-    """The balance of the current session, recomputed when it is read after the log has grown."""
+    """The balance of the current session, recomputed when it is read after the log has grown.
 
-    def __init__(self, session: Callable[[], Session], choices: Callable[[], Choices]) -> None:
+    `responses` counts the responses so far.
+    """
+
+    def __init__(
+        self, session: Callable[[], Session], choices: Callable[[], Choices], responses: Callable[[], int]
+    ) -> None:
         self._session, self._choices = session, choices
         self._known: tuple[Session, int, Pruning] | None = None
+        self._responses = responses
+        self._saved: tuple[Session, int, float | None] | None = None
         self._said: tuple[Session, set[str]] | None = None
 
     @property
@@ -42,6 +49,17 @@ class Balance:
         if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
             self._known = session, len(session.records), self._of(session)
         return self._known[2]
+
+    @property
+    def saved(self) -> float | None:
+        """What pruning has saved so far in USD, net of its cost; None if a price is unknown.
+
+        It changes with responses only, so that a status bar can ask at each event.
+        """
+        session, responses = self._session(), self._responses()
+        if self._saved is None or self._saved[:2] != (session, responses):
+            self._saved = session, responses, self.now.balance
+        return self._saved[2]
 
     def _of(self, session: Session) -> "Pruning":
         from prunecli.context.spending import balance

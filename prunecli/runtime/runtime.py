@@ -93,7 +93,7 @@ class Runtime:
         self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
         self._task: asyncio.Task[object] | None = None
         self._choices: Choices | None = None
-        self.balance = Balance(lambda: self.session, lambda: self.choices)
+        self.balance = Balance(lambda: self.session, lambda: self.choices, lambda: self.bill.requests)
         if within is None:
             self.gatekeeper = keeper_of(setup, self._ask, self.project_rules, self._warn)
             self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
@@ -333,6 +333,7 @@ class Runtime:
             self.session.name,
             self.sandbox.word,
             more=self.parts.status(),
+            saved=self.balance.saved,
             cached_at=last_use(context, policy.market) or 0,
         )
 

@@ -114,7 +114,8 @@ class Status:
 
     `prunes` are those that wait, if only for the next request. `estimated`: the endpoint has
     not counted exactly this context. `waiting` is the number of queued messages. `sandbox` describes the sandbox in
-    a word, "" while it is being tried. `more` are words of features. `cached_at` is the time at which
+    a word, "" while it is being tried. `more` are words of features. `saved` is what pruning has
+    saved so far in USD, net of its cost, None if a price is unknown. `cached_at` is the time at which
     the endpoint last used the context's prefix, in unix ms.
     """
 
@@ -131,6 +132,7 @@ class Status:
     session_name: str = ""
     sandbox: str = ""
     more: tuple[str, ...] = ()
+    saved: float | None = None
     cached_at: int = 0
 
     @property

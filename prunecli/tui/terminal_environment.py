@@ -16,9 +16,7 @@ _NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")
 _MOST = 10_000
 """The largest of these numbers. Much larger ones overflow, or keep Textual drawing forever."""
 _BEYOND = re.compile(r"[^\x00-\x7f]")
-_OURS = dict(zip("❯✓✗✂±·•●◌⊘∴▸▾↳→↓↑…⋯−–—×■“”‘’", ">vx%~-**./:>v>>v^~~---x#\"\"''", strict=True)) | {
-    "🔪": "%%"
-}
+_OURS = dict(zip("❯✓✗✂±·•●◌⊘∴▸▾↳→↓↑…⋯−–—×■“”‘’", ">vx%~-**./:>v>>v^~~---x#\"\"''", strict=True))
 _HORIZONTAL, _VERTICAL = "─━┄┅┈┉╌╍═╴╶╸╺", "│┃┆┇┊┋╎╏║╵╷╹╻"
 
 

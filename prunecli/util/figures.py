@@ -20,6 +20,8 @@ def budget(tokens: int) -> str:
 
 def money(usd: float) -> str:
     """Format US dollars with two decimals, or four for small amounts: $1,234.50."""
+    if usd < 0:
+        return f"-{money(-usd)}" if usd <= -0.00005 else money(0.0)
     return f"${usd:,.2f}" if usd >= 0.1 or usd < 0.00005 else f"${usd:.4f}"
 
 

@@ -90,7 +90,8 @@ def test_status_says_what_this_session_runs_with(tmp_path: Path) -> None:
     rows = dict(table.rows)
     assert (rows["version"], rows["model"]) == (__version__, runtime.model_name)
     assert runtime.session.id in rows["session"]
-    assert " of 1.0M tokens" in rows["context"]
+    assert rows["context"].startswith("~0 of 170K tokens (0%), window 1.0M")
+    assert rows["limit"] == "summarized at 85% of compaction.max_context_tokens"
     assert rows["permissions"].startswith("edits")
     assert rows["sandbox"] == "not tried yet"
 

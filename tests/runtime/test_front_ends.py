@@ -81,7 +81,7 @@ async def test_the_ledger_of_a_log_is_the_same_everywhere(tmp_path: Path, estima
     path, live = runtime.session.path, ledger_of(runtime)
     assert path
     assert live["pruned_tokens"] > 0
-    assert f"pruned about {short(live['pruned_tokens'])}, " in status_line(runtime.status())
+    assert f"pruned {short(live['pruned_tokens'])}, " in status_line(runtime.status())
     await runtime.close()
     assert told(tmp_path, "context", str(path), sets=(setting,))["ledger"] == live
     resumed = start(tmp_path, [says("Done.")], sets=(*SETS, setting))

@@ -167,7 +167,7 @@ async def test_the_cache_is_warm_for_no_longer_than_the_endpoint_accepts(tmp_pat
     async with shown(tmp_path, runtime=runtime) as s:
         await s.type("go", "enter")
         await s.idle()
-        await s.until(lambda: re.search("cache warm [45]m", s.screen_text()))
+        await s.until(lambda: re.search("cache [45]m", s.screen_text()))
 
 
 async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:

@@ -127,10 +127,10 @@ async def test_the_share_is_the_same_figure_in_the_bar_the_inspector_and_the_sta
         shown_share = f"~{round(screen(s).inspecting.map.share * 100)}%"
         await s.until_shown(f"Context {shown_share}")
         await s.pilot.press("q")
-        await s.until_shown(f"ctx {shown_share}")
+        await s.until_shown(f"170K {shown_share.removeprefix('~')}")
         await s.type("/prune-stats", "escape", "enter")
         await s.pilot.press("escape")
-        await s.until_shown(f"tokens, {shown_share}")
+        await s.until_shown(f"tokens ({shown_share.removeprefix('~')})")
 
 
 async def test_esc_and_q_lead_back(tmp_path: Path) -> None:

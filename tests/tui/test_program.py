@@ -164,7 +164,7 @@ def test_ctrl_d_leaves_with_success_and_says_nothing_of_an_empty_session(
 def test_leaving_says_how_to_continue_a_session_that_has_prompts(program: Callable[..., Terminal]) -> None:
     terminal = program().ready()
     terminal.send("hello\r")
-    terminal.shows("cache warm")
+    terminal.shows("cache 4m")
     terminal.send("\x04\x04")  # the second counts only while it still works
     terminal.until(terminal.has_ended)
     after = terminal.seen.rpartition(LEFT)[2].decode()

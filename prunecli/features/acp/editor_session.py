@@ -135,9 +135,15 @@ class EditorSession:
             UsageUpdate(
                 session_update="usage_update",
                 used=ledger.context_tokens,
-                size=ledger.window,
+                size=ledger.limit,
                 cost=Cost(amount=round(status.bill.cost, 6), currency="USD"),
-                field_meta={"prunecli": {"pruned_tokens": ledger.pruned_tokens, "pruning": status.pruning}},
+                field_meta={
+                    "prunecli": {
+                        "pruned_tokens": ledger.pruned_tokens,
+                        "pruning": status.pruning,
+                        "window": ledger.window,
+                    }
+                },
             )
         )
 

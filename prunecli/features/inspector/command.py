@@ -8,7 +8,7 @@ from prunecli.context.labels import summary_label
 from prunecli.context.state import Context
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.util.figures import share, short
+from prunecli.util.figures import short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -29,10 +29,9 @@ def table(runtime: Runtime) -> Table:
     for item in context.items:
         parts = zip(_parts(item), _tokens(context, item), strict=True)
         rows += [_row(context, ledger.spared, entry, tokens) for entry, tokens in parts]
-    used = share(ledger.context_tokens / ledger.window) if ledger.window else "-"
     mark = "~" if status.estimated else ""
     note = (
-        f"{mark}{short(ledger.context_tokens)} of {short(ledger.window)} tokens ({used}) · "
+        f"{ledger.used_words(mark)} · "
         f"scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {ledger.protected_words}"
     )

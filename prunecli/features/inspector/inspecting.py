@@ -4,6 +4,7 @@ An edit is planned again when it is carried out, because the session may have ch
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key
@@ -39,7 +40,8 @@ class Inspecting:
         policy = self._runtime.policy
         self.ledger = policy.ledger(self._session.context)
         ledger = self.ledger
-        self.map: WindowMap = undivided(self.outline, policy.window, ledger.pruned_tokens, ledger.held_tokens)
+        whole = undivided(self.outline, policy.window, ledger.pruned_tokens, ledger.held_tokens)
+        self.map: WindowMap = replace(whole, limit=policy.limit)
         if self.outline.is_measured:
             self._draw_map()
 
@@ -47,7 +49,8 @@ class Inspecting:
         policy = self._runtime.policy
         reserve = policy.window - room(policy.window, policy.max_tokens)
         pruned, held = self.ledger.pruned_tokens, self.ledger.held_tokens
-        self.map = window_map(self.outline, policy.window, reserve, pruned, held)
+        parts = window_map(self.outline, policy.window, reserve, pruned, held)
+        self.map = replace(parts, limit=policy.limit)
 
     def measuring(self) -> Iterator[None]:
         """Compute the map and the cache state, in small steps."""

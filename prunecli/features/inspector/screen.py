@@ -461,6 +461,6 @@ class Previews:
         self._idle |= {KEYS[act] for act, one in planned.items() if not one.allowed}
         self._words = {"P": "unpin"} if planned["pin"].what.startswith("unpin ") else {}
         able = [(act, one) for act, one in planned.items() if one.allowed][:most]
-        window = inspecting.map.window
+        window = inspecting.map.limit
         lines = [preview(act, one, inspecting.impact(one), window) for act, one in able]
         return [about, *(fitted(*line, width) for line in lines)]

@@ -73,11 +73,13 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
             (f"{mark}{share(found.share)}",), f"bold {level}" if "bold" not in level else level, 9, glue=" "
         ),
         Piece(
-            (f"{mark}{short(found.used)} of {short(found.window)} tokens", f"{mark}{short(found.used)}"),
+            (f"{mark}{short(found.used)} of {short(found.limit)} tokens", f"{mark}{short(found.used)}"),
             "$foreground",
             3,
         ),
     ]
+    if found.limit < found.window:
+        left.append(Piece((f"window {short(found.window)}", ""), "$muted", 1))
     right = [Piece((f"{counted(requests, 'request')} so far", ""), "$muted", 1)]
     if doing:
         right.insert(0, Piece((doing, doing.partition(":")[0]), "$warning", 5))

@@ -43,7 +43,6 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     tracked = list(history.rows.values())
     costs = _costs(runtime)
     mark = "~" if status.estimated else ""
-    used = f", {mark}{share(ledger.context_tokens / ledger.window)}" if ledger.window else ""
     protected, _, where = ledger.protected_words.partition(" ")
     summary = [
         f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
@@ -51,7 +50,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         *_cleared(ledger),
         *_held(ledger),
         f"protected  {protected:>8} {where}",
-        f"context    {mark + short(ledger.context_tokens):>8} of {short(ledger.window)} tokens{used}",
+        f"context    {ledger.used_words(mark)}",
         f"cache      {share(bill.hit_share):>8} of prompt tokens read from it",
         f"cost       {money(bill.cost):>8} in {counted(bill.requests, 'request')}",
     ]

@@ -21,7 +21,7 @@ from prunecli.front.presentation.entries import (
 )
 from prunecli.front.presentation.questions import Sheet
 from prunecli.runtime import Status
-from prunecli.util.figures import money, share, short
+from prunecli.util.figures import money, short
 from prunecli.util.sanitize import one_line, source, visible
 
 DIFF_LINES = 60
@@ -31,7 +31,7 @@ LEAST_WORDS = 12
 """Minimum width of a column of words when a table is fitted to the available width."""
 
 _ASCII = str.maketrans(
-    {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "🔪": "", "✓": "", "—": "-"}
+    {"✂": "", "·": "-", "−": "-", "→": "->", "…": "...", "’": "'", "×": "x", "✓": "", "—": "-"}
     | {"☐": "[ ]", "▸": "[>]", "☑": "[x]"}
 )
 _STATES = {
@@ -162,14 +162,13 @@ def sheet_lines(sheet: Sheet) -> list[str]:
 def status_line(status: Status) -> str:
     """Return the mode, model, context, pruning and cost in one line."""
     ledger = status.ledger
-    used = share(ledger.context_tokens / ledger.window) if ledger.window else "?"
     about = "about " if status.estimated and ledger.context_tokens else ""
-    pruned = f"about {short(ledger.pruned_tokens)}" if ledger.pruned_tokens else "0"
     parts = [
         f"mode {status.mode}" if status.trusted else f"mode {status.mode}, untrusted: read-only",
         one_line(status.model),
-        f"context {about}{used} of {short(ledger.window)}",
-        f"pruned {pruned}" if status.pruning else "pruning off",
+        f"context {ledger.used_words(about)}",
+        f"pruned {short(ledger.pruned_tokens)}" if status.pruning else "pruning off",
+        *([f"saved {money(status.saved)}"] if status.saved is not None else []),
         *([ledger.clearing.words] if ledger.cleared_tokens else []),
         money(status.bill.cost),
         *status.more,

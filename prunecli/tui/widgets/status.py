@@ -10,94 +10,79 @@ from prunecli.util.figures import countdown, money, share, short
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
-    from prunecli.agent.policy import Waiting
     from prunecli.runtime import Status
 
-BAR_CELLS = 6
 COLD = "cache cold"
 _MODES = {"ask": "$foreground", "edits": "$accent", "plan": "$secondary", "auto": "bold $warning"}
-
-
-def bar(part: float) -> str:
-    """Draw a share from 0 to 1 as a bar."""
-    full = max(0, min(BAR_CELLS, round(part * BAR_CELLS)))
-    return "▓" * full + "░" * (BAR_CELLS - full)
+WORTH_SAYING = 0.01
+"""USD: prunes that wait are named only if they are worth it."""
 
 
 def level(part: float) -> str:
     return "bold $error" if part >= 0.9 else "$warning" if part >= 0.75 else "$muted"
 
 
-def pruning_line(status: "Status | None", width: int, cache: str = "") -> Content:
-    """Format `🔪 ~45.2K tool tokens scanned | pruned ~25.0K | 8 protected ctx 38% ▓▓▓░░░`."""
-    ledger = status.ledger if status else None
-    part = ledger.context_tokens / ledger.window if ledger and ledger.window else 0.0
-    if status and not status.pruning:
-        left = [Piece(("🔪 off",), "$warning", 9)]
-    else:
-        scanned = _about(ledger.scanned_tokens if ledger else 0)
-        pruned = _about(ledger.pruned_tokens if ledger else 0)
-        protected, kept = (ledger.protected_results, ledger.kept_results) if ledger else (0, 0)
-        left = [
-            Piece(
-                (f"🔪 {scanned} tool tokens scanned", f"🔪 {scanned} scanned", f"🔪 {scanned}"), "$muted", 2
-            ),
-            Piece((f"pruned {pruned}", pruned), "$muted", 4, glue=" | "),
-            Piece((f"{protected} protected", f"{protected}", ""), "$muted", 5, glue=" | "),
-        ]
-        if kept:
-            left.append(Piece((f"+ {kept} kept by a compaction", f"+ {kept} kept"), "$muted", 0, glue=" "))
-        if ledger and ledger.cleared_tokens:
-            cleared = f"~{short(ledger.cleared_tokens)}"
-            forms = (f"endpoint cleared {cleared}", f"cleared {cleared}", "")
-            left.append(Piece(forms, "$muted", 4, glue=" | "))
-        if status and status.prunes:
-            left.append(Piece(_held_forms(status.prunes, cache), "$accent", 0, glue=" | "))
-    about = "~" if status and status.estimated and part else ""
+def pruning_line(status: "Status | None", width: int) -> Content:
+    """Format `ctx 67K/170K 39% · scanned 57.2K · pruned 46.5K · protected 8.1K · saved $0.24`.
+
+    Words are the same at every width; a part that does not fit is left out whole, the saving first.
+    """
+    if status is None:
+        words = ("ctx 0%", "scanned 0", "pruned 0", "protected 0")
+        return fitted([Piece((one,), "$muted", 9 - at) for at, one in enumerate(words)], (), width)
+    ledger = status.ledger
+    about = "~" if status.estimated and ledger.context_tokens else ""
+    used = f"{short(ledger.context_tokens)}/{short(ledger.limit or ledger.window)}"
+    pieces = [
+        Piece((f"ctx {about}{used} {share(ledger.used)}",), level(ledger.used), 9),
+        Piece((f"scanned {short(ledger.scanned_tokens)}",), "$muted", 6),
+        Piece((f"pruned {short(ledger.pruned_tokens)}",), "$foreground", 8),
+        Piece((f"protected {short(ledger.protected_tokens)}",), "$muted", 5),
+    ]
+    if not status.pruning:
+        pieces.append(Piece(("pruning off",), "$warning", 7))
+    elif status.saved is not None:
+        style = "bold $success" if status.saved > 0 else "$muted"
+        pieces.append(Piece((f"saved {money(status.saved)}",), style, 4))
+    if ledger.cleared_tokens:
+        pieces.append(Piece((f"endpoint pruned {short(ledger.cleared_tokens)}",), "$muted", 2))
+    return fitted(pieces, (), width)
+
+
+def session_line(status: "Status | None", cache: str, width: int) -> Content:
+    """Format `ask · sonnet-5.5 · bwrap      46K waits for a cold cache · cache 3m12s · $0.42`, empty without figures.
+
+    What does not fit is left out: first the hint, then sandbox, cache, model, cost.
+    """
+    if status is None:
+        return fitted((), (), width)
+    left = [Piece((status.mode,), _MODES.get(status.mode, "$foreground"), 9)]
+    if not status.trusted:
+        left.append(Piece(("untrusted: read-only, /trust", "read-only"), "$warning", 8))
+    left.append(Piece((one_line(status.model).removeprefix("claude-"),), "$muted", 4))
+    if status.sandbox:
+        alarming = status.sandbox == "no sandbox"
+        left.append(
+            Piece((status.sandbox.removeprefix("sandbox "),), "$warning" if alarming else "$muted", 2)
+        )
+    left += [Piece((words,), "$accent", 7) for words in status.more]
     right = [
-        Piece((f"ctx {about}{share(part)}", f"{about}{share(part)}"), level(part), 8),
-        Piece((bar(part), ""), level(part), 3 if status and status.prunes else 1, glue=" "),
+        Piece((_waiting(status, cache),), "$accent", 1),
+        Piece((cache,), "$warning" if cache == COLD else "$muted", 3),
+        Piece((money(status.bill.cost),), "$muted", 5),
     ]
     return fitted(left, right, width)
 
 
-def _about(tokens: int) -> str:
-    return f"~{short(tokens)}" if tokens else "0"
-
-
-def _held_forms(prunes: "Waiting", cache: str) -> tuple[str, ...]:
-    """Return what is to be pruned and when, longest form first. The line below shows the cache's lifetime."""
+def _waiting(status: "Status", cache: str) -> str:
+    """Return what is to be pruned and when, if it is worth a cent."""
+    prunes = status.prunes
+    if prunes is None or (prunes.gain is not None and prunes.gain < WORTH_SAYING):
+        return ""
     if prunes.freed is None:
-        return one_line(prunes.what), ""
-    amount = short(prunes.freed)
-    if prunes.why and cache != COLD:
-        return (
-            f"{amount} to prune when the cache is cold",
-            f"{amount} to prune when cold",
-            f"{amount} more when cold",
-        )
-    return f"{amount} to prune with the next request", f"{amount} to prune next", f"{amount} more next"
-
-
-def session_line(status: "Status | None", cache: str, width: int) -> Content:
-    """Format `ask · claude-sonnet-4-5 cache warm 3m12s · hit 96% · $0.42`; empty while there are no figures."""
-    if status is None:
-        return fitted((), (), width)
-    name, bill = one_line(status.model), status.bill
-    left = [Piece((status.mode,), _MODES.get(status.mode, "$foreground"), 9)]
-    if not status.trusted:
-        left.append(Piece(("untrusted: read-only, /trust", "read-only"), "$warning", 8))
-    left.append(Piece((name, name.removeprefix("claude-"), ""), "$muted", 3))
-    if status.sandbox:
-        alarming = status.sandbox == "no sandbox"
-        short_form = status.sandbox.removeprefix("sandbox ") if not alarming else status.sandbox
-        left.append(Piece((status.sandbox, short_form, ""), "$warning" if alarming else "$muted", 2))
-    left += [Piece((words,), "$accent", 7) for words in status.more]
-    right = [Piece((cache, ""), "$warning" if cache == COLD else "$muted", 1)]
-    if (bill.cache_read or bill.cache_write) and bill.model == status.model and bill.model_prompt:
-        right.append(Piece((f"hit {share(bill.model_hit_share)}", ""), "$muted", 4))
-    right.append(Piece((money(bill.cost), ""), "$muted", 5))
-    return fitted(left, right, width)
+        return one_line(prunes.what)
+    waits = "waits for a cold cache" if prunes.why and cache != COLD else "is pruned with the next request"
+    return f"{short(prunes.freed)} {waits}"
 
 
 def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
@@ -108,7 +93,7 @@ def cache_words(status: "Status | None", ttl_ms: int, now: int) -> str:
     if status is None or not (status.bill.cache_read or status.bill.cache_write) or not status.bill.model:
         return ""
     left = status.cached_at + ttl_ms - now
-    return f"cache warm {countdown(left)}" if left >= 1000 else COLD
+    return f"cache {countdown(left)}" if left >= 1000 else COLD
 
 
 class StatusLines(Widget):
@@ -132,7 +117,7 @@ class StatusLines(Widget):
     def render(self) -> Content:
         width = self.size.width - 2
         lines = (
-            pruning_line(self.status, width, self._cache),
+            pruning_line(self.status, width),
             session_line(self.status, self._cache, width),
         )
         return Content("\n").join(Content.assemble(" ", line, " ") for line in lines)
