@@ -234,8 +234,7 @@ class Runtime:
     def give_up(self) -> None:
         """Answer the calls that have no result, because something else takes their place. Raises StorageFailed."""
         self.parts.each(lambda part: part.abandoned())
-        exchange = self.session.context.in_progress
-        if exchange and exchange.unanswered:
+        if (exchange := self.session.context.in_progress) and exchange.unanswered:
             self.session.answer_open_calls()
 
     @property
