@@ -77,6 +77,10 @@ def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
     for section in schema.sections:
         hint = schema.member(None, section).type
         lines += ["", *_section((section,), hint)]
+        for name, brought in schema.brought.items():
+            if name.startswith(f"{section}."):
+                table = brought.load()
+                lines += ["", *_comment(_about(table)), f"[{name}]", *_fields(tuple(name.split(".")), table)]
         if section == "model":
             for name in providers.names():
                 if options := providers.options_class(name):

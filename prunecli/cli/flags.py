@@ -103,6 +103,9 @@ def _rules(text: str) -> str:
 EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
 FORMATS = ("text", "json", "stream-json")
 
+_AGENTS = [f"@{name}" for name in features().of("importer")]
+_OTHERS = f", or one of {', '.join(_AGENTS[:2])} ..." if _AGENTS else ""
+
 FLAGS = (
     Flag(("-p", "--print"), "Run without the interface, print the answer and exit.", "headless"),
     Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
@@ -125,7 +128,7 @@ FLAGS = (
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
     Flag(
         ("-r", "--resume"),
-        "Resume a session, or one of @claude, @codex ...; omit ID to choose.",
+        f"Resume a session{_OTHERS}; omit ID to choose.",
         "resume",
         "ID",
         (),

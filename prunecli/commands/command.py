@@ -1,8 +1,8 @@
 """Slash commands: the registry, and the effects that commands return.
 
 Each command's file defines `run(runtime, arguments)`; the first docstring line is the command's help. The file may
-define `ALIASES`, and `NOT_IN` (see `Command.not_in`). Commands never touch the screen: they return effects, and front
-ends carry them out.
+define another `HELP`, `ALIASES`, and `NOT_IN` (see `Command.not_in`). Commands never touch the screen: they return
+effects, and front ends carry them out.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -291,7 +291,7 @@ def load(name: str, installed: Installed | None = None) -> Command:
     if installed and brought and brought.owner in installed.foreign:
         return _of_plugin(brought)
     module = _module(name, installed)
-    text = (module.run.__doc__ or "").strip().split("\n")[0]
+    text = getattr(module, "HELP", module.run.__doc__ or "").strip().split("\n")[0]
     more = "".join(f"; {word}: {what}" for word, what in words_brought(name, installed))
     text = f"{text.removesuffix('.')}{more}." if more else text
     return Command(name, text, getattr(module, "ALIASES", ()), module.run, getattr(module, "NOT_IN", {}))

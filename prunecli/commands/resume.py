@@ -16,17 +16,20 @@ from prunecli.commands.command import (
     unquoted,
 )
 from prunecli.runtime import Runtime
+from prunecli.runtime.importers import importer_of, is_agent, titles
+from prunecli.runtime.sessions import facts_of
 from prunecli.runtime.user_shell import is_busy
-from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 from prunecli.util.errors import SessionLocked, SessionNotFound
 
 ALIASES = ("sessions",)
+_OTHERS = f"; {', '.join(list(titles())[:2])} … list theirs" if titles() else ""
+HELP = f"Resume a session: /resume ID; --fork copies it, --view is read-only{_OTHERS}."
 NOT_IN = {"headless": "use -r ID", "editor": "Open another session in the editor."}
 _MOST_CHOICES = 30
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Resume a session: /resume ID; --fork copies it, --view is read-only; @claude, @codex … list theirs."""
+    """Resume a session, or let the user choose one."""
     if is_busy(runtime):
         return [WORKING]
     if arguments:
@@ -51,7 +54,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    return [] if before else [(agent, f"sessions of {title_of(agent)}") for agent in AGENTS]
+    return [] if before else [(agent, f"sessions of {title}") for agent, title in titles().items()]
 
 
 def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
@@ -62,31 +65,21 @@ def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
         return [PickSession(lambda: _choose_of(runtime, agent), agent)]
 
     def work() -> Sequence[Effect]:
-        from prunecli.session.importers.handoff import find, hand_over  # deferred: the importers take 0.2 s
-
-        found = find(wanted, setup.environ, setup.cwd)
-        done = hand_over(found.path, agent, runtime.store, setup.cwd)
+        done = importer_of(agent).hand_over(wanted, setup.environ, setup.cwd, runtime.store)
         return [RunLine(f"/resume {done.path.stem} {how}".strip()), Say(done.note)]
 
-    return [InThread(f"Importing a session of {title_of(agent)}", work)]
+    return [InThread(f"Importing a session of {titles()[agent]}", work)]
 
 
 def _choose_of(runtime: Runtime, agent: str) -> Choose:
-    from prunecli.session.importers.finding import listed
-    from prunecli.session.importers.handoff import facts_of
-
-    setup, problems = runtime.setup, list[str]()
-    found = list(listed(agent, setup.environ, setup.cwd, problems))
+    setup, problems, name = runtime.setup, list[str](), titles()[agent]
+    found = list(importer_of(agent).listed(setup.environ, setup.cwd, problems))
     now = setup.clock()
     choices = tuple(
         Choice(f"{agent}:{one.id}", one.label, facts_of(one, now)) for one in found[:_MOST_CHOICES]
     )
     newest = f", the newest {_MOST_CHOICES} of {len(found)}" if len(found) > _MOST_CHOICES else ""
-    title = (
-        f"Sessions of {title_of(agent)} in this directory{newest}"
-        if found
-        else f"No sessions of {title_of(agent)} here"
-    )
+    title = f"Sessions of {name} in this directory{newest}" if found else f"No sessions of {name} here"
     return Choose(title, "resume", choices, about="\n".join(f"Cannot read {one}" for one in problems))
 
 

@@ -111,25 +111,6 @@ class ModelFacts:
 
 
 @frozen
-class Web:
-    """What web_fetch may reach."""
-
-    private: Annotated[
-        tuple[str, ...],
-        'Hosts on this machine or its network that web_fetch may reach, such as ["localhost:8000"]; without a port,'
-        " all ports. Each host still needs approval.",
-        Refused("it opens this machine's network to the model"),
-    ] = ()
-
-    def __post_init__(self) -> None:
-        if self.private:
-            from prunecli.tools.web.address import problem  # deferred: few configurations name hosts
-
-            if wrong := next(filter(None, map(problem, self.private)), ""):
-                raise ValueError(f"private: {wrong}")
-
-
-@frozen
 class Tools:
     """The model's tools and their limits."""
 
@@ -147,7 +128,6 @@ class Tools:
         "Save files before changes, for /rewind. Without git, only files that edit and write change.",
         Refused("it protects your files"),
     ] = True
-    web: Annotated[Web, "Web pages."] = Web()
 
 
 @frozen

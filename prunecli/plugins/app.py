@@ -218,6 +218,11 @@ class App:
         as messages of the Messages API."""
         self._file("importer", name, read, recognize=recognize)
 
+    def sessions(self, name: str, title: str, target: Any) -> None:
+        """Add the sessions of another agent, which people open as @name: an object like the protocol
+        `prunecli.runtime.importers.Importer`. `title` is the agent's name in lists."""
+        self._file("sessions", name, target, title=title)
+
 
 MOMENTS = (
     *("session", "prompt", "before_call", "after_call", "before_prune", "before_compaction", "stop", "close"),

@@ -19,6 +19,7 @@ from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import CacheTtl
+from prunecli.plugins.features import features
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
@@ -192,7 +193,10 @@ def load_expectations(folder: Path, own: Path | None = None) -> Expectations:
     """
     users = own is not None and os.path.isfile(own)
     path = own if own and users else folder / "expectations.json"
-    way = "fit it again with `prunecli replay --fit`, or delete it" if users else "reinstall prunecli"
+    again = (
+        "fit it again with `prunecli replay --fit`, or " if "replay" in features().of("subcommand") else ""
+    )
+    way = f"{again}delete it" if users else "reinstall prunecli"
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -19,6 +19,7 @@ from prunecli.providers.provider import Provider
 from prunecli.providers.thinking import budget_note
 from prunecli.runtime import launch_flags
 from prunecli.runtime.guide import Guide
+from prunecli.runtime.importers import importer_of, is_agent, titles
 from prunecli.runtime.pruning_log import log_prunes
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.setup import Added, MakeWalls, Setup
@@ -26,7 +27,6 @@ from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.project_settings import refused_links
 from prunecli.safety.trust import TrustStore
-from prunecli.session.importers.known_agents import AGENTS, is_agent
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.util.launch_options import PICKER, Launch
@@ -213,19 +213,16 @@ def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:
         try:
             return runtime.store.find(wanted)
         except SessionNotFound as error:
-            if not wanted.startswith("@"):
+            if not (wanted.startswith("@") and titles()):
                 raise
             message = f"--resume: no agent and no session named {wanted!r}"
-            raise UsageError(message, f"the agents are {', '.join(AGENTS)}") from error
-    from prunecli.session.importers import handoff  # deferred: the importers take 0.2 s
-
-    setup, agent = runtime.setup, wanted.partition(":")[0]
-    if agent == wanted and not headless:
-        handoff.check_some(agent, setup.environ, setup.cwd)
-        runtime.opening.append(f"/resume {agent}")
+            raise UsageError(message, f"the agents are {', '.join(titles())}") from error
+    setup, importer = runtime.setup, importer_of(wanted)
+    if ":" not in wanted and not headless:
+        importer.check_some(setup.environ, setup.cwd)
+        runtime.opening.append(f"/resume {wanted}")
         return None
-    found = handoff.find(wanted, setup.environ, setup.cwd)
-    done = handoff.hand_over(found.path, agent, runtime.store, setup.cwd)
+    done = importer.hand_over(wanted, setup.environ, setup.cwd, runtime.store)
     runtime.notices.append(done.note)
     return done.path
 

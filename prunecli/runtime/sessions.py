@@ -10,7 +10,7 @@ from prunecli.runtime.offered_models import listed_prices, with_prices
 from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
-from prunecli.util.figures import money, short
+from prunecli.util.figures import age, counted, money, short
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line
@@ -51,6 +51,12 @@ def _difference(whole: Usage, part: Usage) -> Usage:
 
 def totals(digest: Digest) -> Usage:
     return reduce(Usage.plus, digest.usage().values(), Usage(0, 0, 0, 0, 0))
+
+
+def facts_of(one: Listed, now_ms: int) -> str:
+    prompts = counted(one.digest.prompts, "prompt")
+    tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
+    return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 
 
 def row_of(one: Listed, costs: Costs) -> dict[str, Any]:

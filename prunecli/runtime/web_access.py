@@ -6,6 +6,9 @@ from prunecli.config.effective import Config
 from prunecli.providers.network import route
 from prunecli.tools.web.access import Web
 
+SECTION = "tools.web"
+"""The options with the user's private hosts, if a feature brings them."""
+
 
 def web_of(config: Config, environ: Mapping[str, str]) -> Web:
     """Return the settings of web_fetch and of hooks that ask an address."""
@@ -14,4 +17,5 @@ def web_of(config: Config, environ: Mapping[str, str]) -> Web:
         found = route(url, environ)
         return found.proxy, found.ca_file
 
-    return Web(config.tools.web.private, routed)
+    private = config.section(SECTION).private if SECTION in config.schema.brought else ()
+    return Web(private, routed)

@@ -26,6 +26,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import EVENT_TYPES, decode_record
+from prunecli.plugins.features import features
 from prunecli.session.digest import begins_record
 from prunecli.session.lines import all_lines
 from prunecli.util.errors import SessionCorrupt
@@ -114,7 +115,8 @@ def at_end(path: Path, loaded: Loaded) -> list[Record]:
     if not loaded.records:
         first = loaded.bad[0] if loaded.bad else BadLine(0, b"", "the file is empty")
         foreign = bool(first.number) and not any(map(begins_record, loaded.unread))
-        raise SessionCorrupt(path, first.number, first.why, _IMPORT if foreign else "")
+        hint = _IMPORT if foreign and "sessions import" in features().of("subcommand") else ""
+        raise SessionCorrupt(path, first.number, first.why, hint)
     last = loaded.records[-1]
     said = any(_type(line) == "UserMessage" and line.endswith(b"}\n") for line in loaded.unread)
     return [Record(last.seq + 1, last.timestamp + 1, LOST_WORDS)] if said else []

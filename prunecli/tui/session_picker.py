@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from prunecli.model.events import SettingChanged
 from prunecli.runtime import Runtime
+from prunecli.runtime.importers import importer_of, titles
 from prunecli.session import session_files as changing
-from prunecli.session.importers.known_agents import title_of
 from prunecli.session.session_search import Hit, search
 from prunecli.session.store import Listed
 from prunecli.tui.port import Port
@@ -169,18 +169,14 @@ class HandoffPicker(SessionPicker):
         super().__init__(runtime, port)
         self._agent = agent
         self._problems: list[str] = []
-        self.whose = f"{title_of(agent)} sessions"
+        self.whose = f"{titles()[agent]} sessions"
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
-        from prunecli.session.importers.finding import listed  # deferred: the importers take 0.2 s
-
         self._problems = []
-        return listed(self._agent, self._runtime.setup.environ, cwd, self._problems)
+        return importer_of(self._agent).listed(self._runtime.setup.environ, cwd, self._problems)
 
     def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
-        from prunecli.session.importers.finding import search
-
-        return search(among, query)
+        return importer_of(self._agent).search(among, query)
 
     def note(self) -> str:
         problems = self._problems

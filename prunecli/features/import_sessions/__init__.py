@@ -6,7 +6,18 @@ if TYPE_CHECKING:
     from prunecli.plugins.app import App
 
 
+AGENTS = (
+    ("claude", "Claude Code"),
+    ("codex", "Codex"),
+    ("pi", "pi"),
+    ("gemini", "Gemini CLI"),
+    ("opencode", "OpenCode"),
+)
+
+
 def install(app: "App") -> None:
+    for name, title in AGENTS:
+        app.importer(name, title, f"prunecli.features.import_sessions.agents:{name}")
     app.subcommand(
         "sessions import",
         "prunecli.features.import_sessions.subcommand:app",

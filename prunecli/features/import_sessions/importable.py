@@ -9,8 +9,9 @@ from pathlib import Path
 import typer
 
 from prunecli.cli.progress import working
+from prunecli.runtime.sessions import facts_of
 from prunecli.session.importers.finding import listed, search
-from prunecli.session.importers.handoff import facts_of, find
+from prunecli.session.importers.handoff import find
 from prunecli.session.importers.known_agents import AGENTS, is_agent, title_of
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed

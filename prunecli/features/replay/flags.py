@@ -7,8 +7,10 @@ import typer
 from typer.core import TyperCommand
 
 from prunecli.cli import completions
+from prunecli.runtime.importers import titles
 
 Option = typer.Option
+_OTHERS = f"; also {' '.join(titles())}" if titles() else ""
 STDOUT = "-"
 """The FILE of `--fit` that means standard output."""
 
@@ -16,7 +18,7 @@ Sources: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE...",
-        help="Sessions, session files of any agent, folders of them, or @claude @codex @pi @gemini @opencode.",
+        help=f"Sessions, session files of any agent, or folders of them{_OTHERS}.",
         autocompletion=completions.sessions,
     ),
 ]

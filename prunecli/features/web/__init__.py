@@ -9,4 +9,5 @@ if TYPE_CHECKING:
 def install(app: "App") -> None:
     app.tool("prunecli.features.web.fetch_tool:WebFetch", "web_fetch")
     app.tool("prunecli.features.web.search_tool:WebSearch", "web_search", enabled=False)
+    app.options("tools.web", "prunecli.features.web.options:Web")
     app.part("web", "prunecli.features.web.part:WebPart")

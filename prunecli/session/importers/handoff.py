@@ -17,7 +17,6 @@ from prunecli.session.importers.source import Source, read_source
 from prunecli.session.importers.store_import import SavedSession, save
 from prunecli.session.store import Listed, Store
 from prunecli.util.errors import SessionError, SessionNotFound, UsageError
-from prunecli.util.figures import age, counted, short
 from prunecli.util.frozen import frozen
 
 LAST = "last"
@@ -100,12 +99,6 @@ def hand_over(path: Path, agent: str, store: Store, here: Path) -> HandedOver:
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}", "check the file") from error
     return HandedOver(saved.path, _note(title_of(agent), source, saved))
-
-
-def facts_of(one: Listed, now_ms: int) -> str:
-    prompts = counted(one.digest.prompts, "prompt")
-    tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
-    return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 
 
 def kept(records: Iterable[Record]) -> dict[str, int]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.events import AssistantMessage
+from prunecli.runtime.sessions import facts_of
 from prunecli.session.importers.finding import listed
-from prunecli.session.importers.handoff import check_some, facts_of, find, hand_over
+from prunecli.session.importers.handoff import check_some, find, hand_over
 from prunecli.session.importers.heads import head_of
 from prunecli.session.importers.source import read_source
 from prunecli.session.log import read_log
