@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prunecli.cli.installed import installed
+from prunecli.plugins.features import features
 from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
 
@@ -103,7 +104,7 @@ def _rules(text: str) -> str:
 EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
 FORMATS = ("text", "json", "stream-json")
 
-_AGENTS = [f"@{name}" for name in features().of("importer")]
+_AGENTS = [f"@{name}" for name in features().of("sessions")]
 _OTHERS = f", or one of {', '.join(_AGENTS[:2])} ..." if _AGENTS else ""
 
 FLAGS = (

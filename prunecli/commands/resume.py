@@ -15,6 +15,7 @@ from prunecli.commands.command import (
     switched,
     unquoted,
 )
+from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
 from prunecli.runtime.importers import importer_of, is_agent, titles
 from prunecli.runtime.sessions import facts_of
@@ -22,7 +23,8 @@ from prunecli.runtime.user_shell import is_busy
 from prunecli.util.errors import SessionLocked, SessionNotFound
 
 ALIASES = ("sessions",)
-_OTHERS = f"; {', '.join(list(titles())[:2])} … list theirs" if titles() else ""
+_AGENTS = ", ".join(list(titles(features()))[:2])
+_OTHERS = f"; {_AGENTS} … list theirs" if _AGENTS else ""
 HELP = f"Resume a session: /resume ID; --fork copies it, --view is read-only{_OTHERS}."
 NOT_IN = {"headless": "use -r ID", "editor": "Open another session in the editor."}
 _MOST_CHOICES = 30
@@ -36,7 +38,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         wanted, _, how = arguments.rpartition(" ")
         if how not in ("--fork", "--view"):
             wanted, how = arguments, ""
-        if is_agent(wanted):
+        if is_agent(wanted, runtime.config.installed):
             return _of_agent(runtime, wanted, how)
         path, unheard = runtime.store.find(unquoted(wanted)), runtime.status().waiting
         try:
@@ -54,7 +56,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    return [] if before else [(agent, f"sessions of {title}") for agent, title in titles().items()]
+    return (
+        []
+        if before
+        else [(agent, f"sessions of {title}") for agent, title in titles(runtime.config.installed).items()]
+    )
 
 
 def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
@@ -65,15 +71,17 @@ def _of_agent(runtime: Runtime, wanted: str, how: str) -> Sequence[Effect]:
         return [PickSession(lambda: _choose_of(runtime, agent), agent)]
 
     def work() -> Sequence[Effect]:
-        done = importer_of(agent).hand_over(wanted, setup.environ, setup.cwd, runtime.store)
+        done = importer_of(agent, runtime.config.installed).hand_over(
+            wanted, setup.environ, setup.cwd, runtime.store
+        )
         return [RunLine(f"/resume {done.path.stem} {how}".strip()), Say(done.note)]
 
-    return [InThread(f"Importing a session of {titles()[agent]}", work)]
+    return [InThread(f"Importing a session of {titles(runtime.config.installed)[agent]}", work)]
 
 
 def _choose_of(runtime: Runtime, agent: str) -> Choose:
-    setup, problems, name = runtime.setup, list[str](), titles()[agent]
-    found = list(importer_of(agent).listed(setup.environ, setup.cwd, problems))
+    setup, problems, name = runtime.setup, list[str](), titles(runtime.config.installed)[agent]
+    found = list(importer_of(agent, runtime.config.installed).listed(setup.environ, setup.cwd, problems))
     now = setup.clock()
     choices = tuple(
         Choice(f"{agent}:{one.id}", one.label, facts_of(one, now)) for one in found[:_MOST_CHOICES]

@@ -141,6 +141,9 @@ def _wrong(kind: str, target: Any) -> str:
         case "provider":
             needed = ("KEYS", "needs_key", "make", "check")
             return next((f"has no {name}" for name in needed if not hasattr(target, name)), "")
+        case "sessions":
+            needed = ("listed", "search", "check_some", "hand_over")
+            return next((f"has no {name}" for name in needed if not hasattr(target, name)), "")
         case "moment" | "notices" | "status" | "check" | "importer" | "part":
             return "" if callable(target) else "is no function"
     return ""

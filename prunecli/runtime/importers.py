@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from prunecli.plugins.features import features
+from prunecli.plugins.app import Installed
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed, Store
 
@@ -29,17 +29,17 @@ class Importer(Protocol):
         """Import the session that `@AGENT:ID` names, or find its earlier import. Raises PrunecliError."""
 
 
-def titles() -> dict[str, str]:
+def titles(installed: Installed) -> dict[str, str]:
     """Return the display names of the agents by what people type: {"@claude": "Claude Code"}."""
-    return {f"@{name}": one.facts["title"] for name, one in features().of("importer").items()}
+    return {f"@{name}": one.facts["title"] for name, one in installed.of("sessions").items()}
 
 
-def is_agent(wanted: str) -> bool:
+def is_agent(wanted: str, installed: Installed) -> bool:
     """Return whether this names an agent, with or without a session: `@claude`, `@codex:last`."""
-    return wanted.partition(":")[0] in titles()
+    return wanted.partition(":")[0] in titles(installed)
 
 
-def importer_of(wanted: str) -> Importer:
+def importer_of(wanted: str, installed: Installed) -> Importer:
     """Return the importer of an agent that is named with or without a session."""
-    found: Importer = features().of("importer")[wanted.partition(":")[0].removeprefix("@")].load()
+    found: Importer = installed.of("sessions")[wanted.partition(":")[0].removeprefix("@")].load()
     return found

@@ -209,15 +209,16 @@ def _open(runtime: Runtime, asked: Launch) -> None:
 def _file_of(runtime: Runtime, wanted: str, *, headless: bool) -> Path | None:
     """Return the file of the session that `--resume` names, importing another agent's session. Return None if the
     user will choose the session on the screen."""
-    if not is_agent(wanted):
+    if not is_agent(wanted, runtime.config.installed):
         try:
             return runtime.store.find(wanted)
         except SessionNotFound as error:
-            if not (wanted.startswith("@") and titles()):
+            agents = titles(runtime.config.installed)
+            if not (wanted.startswith("@") and agents):
                 raise
             message = f"--resume: no agent and no session named {wanted!r}"
-            raise UsageError(message, f"the agents are {', '.join(titles())}") from error
-    setup, importer = runtime.setup, importer_of(wanted)
+            raise UsageError(message, f"the agents are {', '.join(agents)}") from error
+    setup, importer = runtime.setup, importer_of(wanted, runtime.config.installed)
     if ":" not in wanted and not headless:
         importer.check_some(setup.environ, setup.cwd)
         runtime.opening.append(f"/resume {wanted}")

@@ -169,14 +169,16 @@ class HandoffPicker(SessionPicker):
         super().__init__(runtime, port)
         self._agent = agent
         self._problems: list[str] = []
-        self.whose = f"{titles()[agent]} sessions"
+        self.whose = f"{titles(runtime.config.installed)[agent]} sessions"
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
         self._problems = []
-        return importer_of(self._agent).listed(self._runtime.setup.environ, cwd, self._problems)
+        return importer_of(self._agent, self._runtime.config.installed).listed(
+            self._runtime.setup.environ, cwd, self._problems
+        )
 
     def hits(self, among: Sequence[Listed], query: str) -> Iterable[Hit | int]:
-        return importer_of(self._agent).search(among, query)
+        return importer_of(self._agent, self._runtime.config.installed).search(among, query)
 
     def note(self) -> str:
         problems = self._problems

@@ -91,8 +91,6 @@ def test_each_feature_is_known_here() -> None:
 NOT_YET = {
     *(
         "attachments",
-        "export",
-        "hooks",
         "inspector",
         "money",
         "skills_and_memory",

@@ -17,7 +17,7 @@ AGENTS = (
 
 def install(app: "App") -> None:
     for name, title in AGENTS:
-        app.importer(name, title, f"prunecli.features.import_sessions.agents:{name}")
+        app.sessions(name, title, f"prunecli.features.import_sessions.agents:{name}")
     app.subcommand(
         "sessions import",
         "prunecli.features.import_sessions.subcommand:app",

@@ -7,10 +7,12 @@ import typer
 from typer.core import TyperCommand
 
 from prunecli.cli import completions
+from prunecli.plugins.features import features
 from prunecli.runtime.importers import titles
 
 Option = typer.Option
-_OTHERS = f"; also {' '.join(titles())}" if titles() else ""
+_AGENTS = " ".join(titles(features()))
+_OTHERS = f"; also {_AGENTS}" if _AGENTS else ""
 STDOUT = "-"
 """The FILE of `--fit` that means standard output."""
 
