@@ -163,17 +163,11 @@ class Checkout:
         return begun, time.perf_counter()
 
     def resumed(self, endpoint: Endpoint, entries: int) -> float:
-        """When a run that resumes a session began."""
+        """When a run that resumes a session began: one request for each answer, whatever the session's size."""
         path, content = self.sessions[entries]
         path.write_bytes(content)
-        return self.run(
-            endpoint,
-            "-r",
-            path.stem,
-            "--set=pruning.strategy=no_pruning",
-            "--permission-mode=auto",
-            "--set=compaction.enabled=false",
-        )[0]
+        sets = "--set=pruning.strategy=no_pruning", "--set=compaction.enabled=false"
+        return self.run(endpoint, "-r", path.stem, *sets, "--permission-mode=auto", "--sandbox=off")[0]
 
     def round(self) -> dict[str, float]:
         """Measure each row once."""
