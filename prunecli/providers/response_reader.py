@@ -1,12 +1,14 @@
 """Reads the events of an open response in batches, and detects silence.
 
-The bytes come from httpx2. Every wait has a limit, and nothing is read in advance.
+The bytes come from httpx2, often one event in each chunk. A task collects the chunks that have arrived, because
+passing one on costs more than its event. Every wait has a limit, and little is read in advance.
 """
 
 import asyncio
 import json
 import sys
 from collections.abc import Awaitable
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli.model.messages import Json
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 2_000
 _MOST_AT_ONCE = 65_536
-"""Bytes to read before the event loop can get a turn. Compressed chunks may be much larger."""
+"""Bytes to return before the event loop can get a turn. Compressed chunks may be much larger."""
+_AHEAD = 24_576
+"""Bytes to collect before the event loop gets a turn, so that keys work: two milliseconds."""
 _FIELDS = (b"event:", b"data:", b"id:", b"retry:", b":")
 _LEFTOVER_SECONDS = 0.2
 _KNOWN = frozenset(
@@ -64,11 +68,13 @@ class EventReader:
         self._response = response
         self._failures = failures
         self._patience = patience
-        self._chunks = response.aiter_bytes()
+        self._arrived = bytearray()
+        self._change = asyncio.Event()
+        self._collecting = asyncio.ensure_future(self._collect())
+        self._collecting.add_done_callback(lambda _: self._change.set())
         self._decoder = EventDecoder()
         self._silence = _SilenceWatch()
         self._head = b""
-        self._ahead = b""
         self._handled = sys.exception()
         self._heard = False
         self._last_event = self._silence.now()
@@ -135,28 +141,44 @@ class EventReader:
     async def close(self) -> None:
         """Release the connection, which is reused if the body was read to its end."""
         self._silence.stop()
+        self._collecting.cancel()
         try:
-            await self._chunks.aclose()
+            await asyncio.gather(self._collecting, return_exceptions=True)
         finally:
             await self._response.aclose()
 
+    async def _collect(self) -> None:
+        """Add all chunks to `_arrived` as they come, and wait while too much is there."""
+        async with aclosing(self._response.aiter_bytes()) as chunks:
+            async for chunk in chunks:
+                self._arrived += chunk
+                self._change.set()
+                while len(self._arrived) >= _AHEAD:
+                    await self._until_change()
+
+    async def _until_change(self) -> None:
+        """Wait until bytes arrived, were taken, or will not come. Only one side waits at a time."""
+        self._change.clear()
+        await self._change.wait()
+
     async def _next(self, seconds: float) -> bytes | None:
+        """Return what has arrived, or wait this many seconds for more; None at the end of the body."""
         import httpx2
 
-        if self._ahead:
-            return self._take(self._ahead)
         try:
-            chunk = await self._silence.at_most(seconds, anext(self._chunks, None))
+            while not self._arrived:
+                if self._collecting.done():
+                    self._collecting.result()
+                    return None
+                await self._silence.at_most(seconds, self._until_change())
         except TimeoutError as error:
             raise self._failures.cut(f"nothing received for {seconds:.0f} s") from error
         except httpx2.HTTPError as error:
             raise self._failures.lost(error, self._handled) from error
-        return None if chunk is None else self._take(chunk)
-
-    def _take(self, chunk: bytes) -> bytes:
-        """Return the first bytes of a chunk, and keep the others for the next time."""
-        self._ahead = chunk[_MOST_AT_ONCE:]
-        return chunk[:_MOST_AT_ONCE]
+        taken = bytes(self._arrived[:_MOST_AT_ONCE])
+        del self._arrived[:_MOST_AT_ONCE]
+        self._change.set()
+        return taken
 
     def _value(self, event: ServerEvent) -> Json | None:
         """Return the event's object; None for a ping, an end marker of another dialect, or an unknown event without

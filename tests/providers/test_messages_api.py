@@ -397,6 +397,30 @@ async def test_a_stream_that_is_cut_at_any_byte_is_tried_again(framing: str):
     await cut_everywhere(FRAMED[framing], 1)
 
 
+async def test_events_that_arrive_together_are_handled_together():
+    events = [one + b"\n\n" for one in EVENTS.split(b"\n\n") if one]
+    ends = (
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}},
+        {"type": "message_stop"},
+    )
+    many = [*events[:2], *events[2:] * 50, *(b"data: %b\n\n" % json.dumps(one).encode() for one in ends)]
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        chunks = b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in many)
+        writer.write(b"%btransfer-encoding: chunked\r\n\r\n%b0\r\n\r\n" % (STREAM, chunks))
+        await writer.drain()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        provider = AnthropicProvider(Endpoint("key", base_url=address))
+        deltas = [one for one in await events_of(provider) if isinstance(one, TextDelta)]
+        await provider.close()
+    assert "".join(one.text for one in deltas) == "Words. " * 8 * 20 * 50
+    assert len(deltas) < 100
+
+
 async def test_a_connection_that_breaks_while_a_refusal_is_handled_is_no_refusal():
     """The request without the refused field is sent where the refusal is caught."""
     script = [
