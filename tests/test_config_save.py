@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from prunecli.config.save import init, save
+from prunecli.config.sample import init, sample
+from prunecli.config.save import save
+from prunecli.config.schema import Schema
 from prunecli.util.bindings import ACTIONS
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places
@@ -131,7 +133,7 @@ def test_of_two_that_save_at_once_none_undoes_the_other(here):
 
 def test_init_writes_the_sample_once(here):
     path = init(here.places)
-    assert path.read_bytes() == here.places.sample_config.read_bytes()
+    assert path.read_text() == sample(Schema())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(ConfigError, match=r"~/\.config/prunecli/config\.toml already exists"):
         init(here.places)

@@ -49,12 +49,10 @@ def test_without_a_home_there_still_are_places():
     assert Places.of({}, "linux").config.is_absolute()
 
 
-def test_a_checkout_has_its_themes_and_sample_beside_the_package():
+def test_a_checkout_has_its_themes_beside_the_package():
     places = Places.of({"HOME": "/home/ada"})
     assert places.themes == ROOT / "themes"
-    assert places.sample_config == ROOT / "sample-config.toml"
     assert names_in(places.themes, ".toml")
-    assert places.sample_config.is_file()
     assert (places.shipped_data / "models.json").is_file()
 
 
@@ -64,10 +62,9 @@ def test_an_installed_package_ignores_what_lies_beside_it(tmp_path):
     (tmp_path / "site-packages" / "themes").mkdir()
     places = Places.of({"HOME": "/home/ada"}, package=package)
     assert places.themes == package / "themes"
-    assert places.sample_config == package / "sample-config.toml"
 
 
-def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types(tmp_path):
+def test_what_is_built_carries_its_themes_and_the_marker_of_its_types(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     for name in ("pyproject.toml", "LICENSE", "sample-config.toml", "CHANGELOG.md", "hatch_build.py"):
@@ -99,9 +96,9 @@ def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from prunecli.util.paths import Places\n"
         "places = Places.of({'HOME': '/'})\n"
-        "print(places.sample_config.read_text() == open(sys.argv[2]).read(), len(list(places.themes.iterdir())))"
+        "print(len(list(places.themes.iterdir())))"
     )
-    arguments = [str(tmp_path / "site-packages"), str(ROOT / "sample-config.toml")]
+    arguments = [str(tmp_path / "site-packages")]
     done = subprocess.run(
         [sys.executable, "-I", "-c", script, *arguments],
         cwd=tmp_path,
@@ -109,7 +106,7 @@ def test_what_is_built_carries_its_themes_its_sample_and_the_marker_of_its_types
         text=True,
         timeout=60,
     )
-    assert done.stdout.split() == ["True", str(len(list((ROOT / "themes").iterdir())))], done.stderr
+    assert done.stdout.split() == [str(len(list((ROOT / "themes").iterdir())))], done.stderr
 
 
 def test_the_source_distribution_is_smaller_than_five_megabytes(tmp_path):

@@ -6,7 +6,7 @@ import os
 import typer
 
 from prunecli.cli.shared import asked_before, configured, group
-from prunecli.config.save import init
+from prunecli.config.sample import init
 from prunecli.config.sources import user_files
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from prunecli.commands.command import EditFile, Effect, refuse
-from prunecli.config.save import init
+from prunecli.config.sample import init
 from prunecli.runtime import Runtime
 
 

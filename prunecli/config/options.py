@@ -105,6 +105,7 @@ class ModelFacts:
     """Corrections and additions to the model table."""
 
     refused: ClassVar[str] = "it decides what a run costs"
+    example: ClassVar[Mapping[str, str]] = {"": "my-model"}
 
     context_window: Annotated[Count | None, "Context window in tokens."] = None
     prices: Annotated[Prices, "US dollars per million tokens."] = Prices()
@@ -123,11 +124,6 @@ class Tools:
         Count, "Maximum bytes of one tool result.", Refused("it decides what a run costs")
     ] = 100_000
     bash_timeout: Annotated[float, (0.1, 86_400), "Timeout of a command in seconds.", ALLOWED] = 120.0
-    snapshots: Annotated[
-        bool,
-        "Save files before changes, for /rewind. Without git, only files that edit and write change.",
-        Refused("it protects your files"),
-    ] = True
 
 
 @frozen
@@ -285,6 +281,8 @@ class Sandbox:
 @frozen
 class Ui:
     """Appearance and keys of the terminal interface."""
+
+    example: ClassVar[Mapping[str, Mapping[str, str]]] = {"keys": {"submit": "ctrl+s"}}
 
     theme: Annotated[str, "Theme name; /theme lists them.", ALLOWED] = "prune-dark"
     mouse: Annotated[bool, "Use the mouse to scroll, click and select.", ALLOWED] = True

@@ -1,4 +1,4 @@
-"""Saves values: `--save` writes settings.toml, `config init` creates config.toml.
+"""Saves values: `--save` writes settings.toml.
 
 Files are written next to their place and renamed, mode 0600. Files that the user wrote are never changed.
 """
@@ -29,7 +29,7 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
     full, value = text_value(key, text, "", config.schema)
     place = places.shown(places.settings_file)
     after = config.saved(full, value, place)
-    with _locked(places.config):
+    with locked(places.config):
         label = places.settings_file.name
         written = read(places.settings_file, label)
         table = {} if written is None else parse_toml(written, label, places.settings_file)
@@ -43,22 +43,6 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
     return f"but {found.layers[-1].where(full)} also sets {dotted(full)} and takes precedence"
 
 
-def init(places: Places) -> Path:
-    """Write the sample as the user's config.toml. Raises ConfigError if the file exists."""
-    target = places.config_file
-    if os.path.lexists(target):
-        raise ConfigError(f"{places.shown(target)} already exists", "edit it, or move it away first")
-    try:
-        sample = places.sample_config.read_bytes()
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read {places.sample_config}: {reason(error)}", "reinstall prunecli"
-        ) from error
-    with _locked(places.config):
-        write(target, sample)
-    return target
-
-
 def write(path: Path, data: bytes) -> None:
     """Write a private file; follows a link. Raises ConfigError."""
     try:
@@ -68,7 +52,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Lock the folder, so that two sessions do not overwrite each other's values. Creates it with mode 0700."""
     try:
         make_private(folder)

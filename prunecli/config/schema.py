@@ -49,6 +49,9 @@ class Schema(NamedTuple):
         *core, last = SECTIONS
         return (*core, *(name for name in self.brought if "." not in name and name not in SECTIONS), last)
 
+    def type_of(self, section: str) -> Any:
+        return SECTIONS[section] if section in SECTIONS else self.brought[section].load()
+
     def _added(self, section: str) -> dict[str, Declared]:
         """Return what features and plugins add to a section of the core."""
         found = dict(declared(self.brought[section].load())) if section in self.brought else {}
@@ -61,9 +64,7 @@ class Schema(NamedTuple):
     def member(self, owner: Any, name: str) -> Declared | None:
         """Return the field `name` of a table type, or of the root if `owner` is None; None if there is none."""
         if owner is None:
-            if name in SECTIONS:
-                return from_hint(name, SECTIONS[name])
-            return from_hint(name, self.brought[name].load()) if name in self.brought else None
+            return from_hint(name, self.type_of(name)) if name in self.sections else None
         if is_mapping(owner):
             return from_hint(name, item_type(owner))
         if not is_table(owner):

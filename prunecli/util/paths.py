@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 class Places:
     """The folders of one user: `config` for files that people write, `data` for those that prunecli writes.
 
-    `package` is the folder of the installed package, which holds `themes`, `sample_config` and `shipped_data`. In a
+    `package` is the folder of the installed package, which holds `themes` and `shipped_data`. In a
     checkout, the first two are beside it.
     """
 
@@ -166,11 +166,6 @@ class Places:
     def themes(self) -> Path:
         """The themes shipped with prunecli."""
         return self._shipped("themes")
-
-    @property
-    def sample_config(self) -> Path:
-        """The shipped sample-config.toml."""
-        return self._shipped("sample-config.toml")
 
     @property
     def shipped_data(self) -> Path:

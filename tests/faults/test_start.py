@@ -124,7 +124,6 @@ def test_a_zip_application_finds_its_data_and_starts_its_helpers(tmp_path: Path)
     package = tmp_path / "app" / "prunecli"
     shutil.copytree(ROOT / "prunecli", package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "themes", package / "themes")
-    shutil.copy(ROOT / "sample-config.toml", package)
     zipapp.create_archive(tmp_path / "app", tmp_path / "app.pyz", main="prunecli.__main__:main")
     (tmp_path / "temp").mkdir()
     words = (sys.executable, str(tmp_path / "app.pyz"), "-p", "run echo hi", "--model", "demo", "--trust")

@@ -8,6 +8,8 @@ import pytest
 
 from prunecli.config.credentials import connection_for, credentials, save_key
 from prunecli.config.effective import Config
+from prunecli.config.sample import sample
+from prunecli.config.schema import Schema
 from prunecli.config.sources import load
 from prunecli.config.strategies import Strategies
 from prunecli.features.doctor.checkup import Patient, checkup
@@ -16,7 +18,6 @@ from prunecli.providers.registry import Providers
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError, PrunecliError
 from prunecli.util.paths import Places
-from tests.config_sample import sample
 
 TOY = '''\
 """A provider of one file."""
@@ -91,7 +92,7 @@ def test_its_options_are_keys_of_its_own_table(places: Places, providers: Provid
     assert config.origin("model.toy.region").endswith("config.toml:4")
     assert "model.toy.region" in [item.key for item in config.items()]
     assert config.with_value("model.toy.region", "east").provider_options("toy").region == "east"
-    text = sample(Strategies(), providers)
+    text = sample(Schema(Strategies(), providers))
     assert '[model.toy]\n# Where it runs.\n#region = "north"\n' in text
     with pytest.raises(ConfigError, match=r"unknown key \(did you mean model\.toy\.region"):
         configured(places, providers, "model.toy.regoin=x")

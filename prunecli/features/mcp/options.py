@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from prunecli.util.frozen import frozen
 
@@ -28,6 +28,13 @@ class McpServer:
     .mcp.json."""
 
     refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"
+    example: ClassVar[Mapping[str, Any]] = {
+        "": "my-server",
+        "command": "npx",
+        "args": ("-y", "@modelcontextprotocol/server-filesystem", "."),
+        "env": {"API_TOKEN": "${API_TOKEN}"},
+        "headers": {"Authorization": "Bearer ${API_TOKEN}"},
+    }
 
     command: Annotated[str, "The program to start."] = ""
     args: Annotated[tuple[str, ...], "Its arguments."] = ()

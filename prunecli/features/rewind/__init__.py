@@ -8,4 +8,5 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.command("rewind", "prunecli.features.rewind.command")
+    app.options("tools", "prunecli.features.rewind.options:Tools")
     app.part("rewind", "prunecli.features.rewind.part:Files")

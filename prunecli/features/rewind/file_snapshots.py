@@ -77,7 +77,7 @@ class FileSaver:
 
     @property
     def off(self) -> str:
-        if not self._config().tools.snapshots:
+        if not self._config().section("tools").snapshots:
             return "tools.snapshots is false"
         if not self._keeps:
             return "sessions are not saved"

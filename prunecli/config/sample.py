@@ -1,25 +1,32 @@
-"""Generates sample-config.toml from the classes of options.
+"""Writes the sample of config.toml from the classes of options, for `config init`.
 
-Run `python -m tests.config_sample > sample-config.toml`. Each value is commented out with its default, so that a
-copy changes nothing and does not hold back a better default in a later version.
+Run `python -m prunecli.config.sample > sample-config.toml`. Each value is commented out with its default, so that a
+copy changes nothing and does not hold back a better default in a later version. A class may name values for it in
+`example`, by field; the name of a table is at "".
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Set
+from functools import cache
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from prunecli.config.declared import Key, declared, is_mapping, is_table, item_type
 from prunecli.config.keys import dotted
+from prunecli.config.options import SECTIONS
+from prunecli.config.plugins import installed_for
+from prunecli.config.save import locked, write
 from prunecli.config.schema import Schema
 from prunecli.config.sources import FLAGS, VARIABLES
-from prunecli.config.strategies import Strategies, shipped_strategies
+from prunecli.config.strategies import Strategies
 from prunecli.config.typed import expected, in_toml
 from prunecli.context.expectations import KINDS
 from prunecli.providers.models import load_expectations
-from prunecli.providers.registry import SHIPPED, Providers
 from prunecli.util.by_project import Refused
-from prunecli.util.paths import PACKAGE
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import PACKAGE, Places
 
 WIDTH = 100
 NOT_BY_PROJECTS = "Not allowed in project files."
@@ -36,107 +43,104 @@ environment; flags and --set KEY=VALUE. Rules in [permissions] add up instead.
 
 Never put a credential here. Use ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or `prunecli login`."""
 
-EXAMPLES: Mapping[Key, str] = {
-    ("models",): "my-model",
-    ("mcp",): "my-server",
-    ("mcp", "my-server", "env"): "API_TOKEN",
-    ("mcp", "my-server", "headers"): "Authorization",
-    ("ui", "keys"): "submit",
-}
-"""An example name for each table of free keys."""
 
-VALUES: Mapping[Key, Any] = {
-    ("mcp", "my-server", "command"): "npx",
-    ("mcp", "my-server", "args"): ("-y", "@modelcontextprotocol/server-filesystem", "."),
-    ("mcp", "my-server", "env", "API_TOKEN"): "${API_TOKEN}",
-    ("mcp", "my-server", "headers", "Authorization"): "Bearer ${API_TOKEN}",
-    ("ui", "keys", "submit"): "ctrl+s",
-}
-"""Example values for keys of free tables, and for those without a usable default."""
-
-UNSET: Mapping[str, Any] = {
-    "max_tokens": 32_000,
-    "context_window": 200_000,
-    "input": 3.0,
-    "output": 15.0,
-    "cache_read": 0.3,
-    "cache_write_5m": 3.75,
-    "cache_write_1h": 6.0,
-    **{kind: load_expectations(PACKAGE / "data").caps["normal"].of(kind) for kind in KINDS},
-}
-"""Example values for keys that are unset by default, so that every line is valid without its #."""
+@cache
+def unset() -> Mapping[str, Any]:
+    """Return example values for keys that are unset by default, so that every line is valid without its #."""
+    caps = load_expectations(PACKAGE / "data").caps["normal"]
+    return {
+        "max_tokens": 32_000,
+        "context_window": 200_000,
+        "input": 3.0,
+        "output": 15.0,
+        "cache_read": 0.3,
+        "cache_write_5m": 3.75,
+        "cache_write_1h": 6.0,
+        **{kind: caps.of(kind) for kind in KINDS},
+    }
 
 
-def sample(strategies: Strategies, providers: Providers = SHIPPED) -> str:
+def sample(schema: Schema) -> str:
     lines = [*_comment(HEADER), ""]
     lines += _comment(
         "Environment: " + ", ".join(f"{name} sets {key}" for name, key in VARIABLES.items()) + "."
     )
     lines += _comment("Flags: " + ", ".join(f"{name} sets {key}" for name, key in FLAGS.items()) + ".")
-    schema = Schema(strategies, providers)
     for section in schema.sections:
-        hint = schema.member(None, section).type
-        lines += ["", *_section((section,), hint)]
+        lines += ["", *_section(section, schema)]
         for name, brought in schema.brought.items():
             if name.startswith(f"{section}."):
                 table = brought.load()
-                lines += ["", *_comment(_about(table)), f"[{name}]", *_fields(tuple(name.split(".")), table)]
+                lines += ["", *_comment(_about(table)), f"[{name}]", *_fields(table)]
         if section == "model":
-            for name in providers.names():
-                if options := providers.options_class(name):
-                    lines += [
-                        "",
-                        *_comment(f"Options of the provider {name}."),
-                        f"[{dotted(('model', name))}]",
-                    ]
-                    lines += _fields(("model", name), options)
+            for name in schema.providers.names():
+                if options := schema.providers.options_class(name):
+                    lines += ["", *_comment(f"Options of the provider {name}.")]
+                    lines += [f"[{dotted((section, name))}]", *_fields(options)]
         if section == "pruning":
-            for name in strategies.names():
-                if strategies.has_module(name):
-                    lines += ["", *_strategy(name, strategies)]
+            for name in schema.strategies.names():
+                if schema.strategies.has_module(name):
+                    lines += ["", *_strategy(name, schema.strategies)]
     return "\n".join(lines) + "\n"
+
+
+def init(places: Places) -> Path:
+    """Write the sample as the user's config.toml. Raises ConfigError if the file exists."""
+    target = places.config_file
+    if os.path.lexists(target):
+        raise ConfigError(f"{places.shown(target)} already exists", "edit it, or move it away first")
+    text = sample(Schema(installed=installed_for(places, None)))
+    with locked(places.config):
+        write(target, text.encode())
+    return target
 
 
 def _strategy(name: str, strategies: Strategies) -> Iterator[str]:
     doc = (strategies.module(name).__doc__ or "").strip().partition("\n\n")[0]
     yield from _comment(" ".join(doc.split()))
     yield f"[{dotted(('pruning', name))}]"
-    yield from _fields(("pruning", name), strategies.options_class(name))
+    yield from _fields(strategies.options_class(name))
 
 
-def _section(key: Key, hint: Any) -> Iterator[str]:
-    if is_mapping(hint):
-        inner = item_type(hint)
+def _section(section: str, schema: Schema) -> Iterator[str]:
+    owner = schema.type_of(section)
+    if is_mapping(owner):
+        inner = item_type(owner)
         yield from _comment(f"{_about(inner)} One table per name.")
-        yield f"#[{key[0]}.{EXAMPLES[key]}]"
-        yield from _fields((*key, EXAMPLES[key]), inner)
-    else:
-        yield from _comment(_about(hint))
-        yield f"[{key[0]}]"
-        inner = {name: item.type for name, item in declared(hint).items() if is_table(item.type)}
-        yield from _fields(key, hint, skip=inner.keys())
-        for name, table in inner.items():
-            yield ""
-            yield from _comment(_about(table))
-            yield f"[{dotted((*key, name))}]"
-            yield from _fields((*key, name), table)
+        yield f"#[{section}.{inner.example['']}]"
+        yield from _fields(inner)
+        return
+    yield from _comment(_about(owner))
+    yield f"[{section}]"
+    tables = {name: item.type for name, item in declared(owner).items() if is_table(item.type)}
+    yield from _fields(owner, skip=tables.keys())
+    if section in SECTIONS and section in schema.brought:
+        yield from _fields(schema.brought[section].load())
+    for name, table in tables.items():
+        yield ""
+        yield from _comment(_about(table))
+        yield f"[{dotted((section, name))}]"
+        yield from _fields(table)
 
 
-def _fields(key: Key, options: type, prefix: Key = (), skip: Set[str] = frozenset()) -> Iterator[str]:
+def _fields(options: type, prefix: Key = (), skip: Set[str] = frozenset()) -> Iterator[str]:
     """Yield the fields of a table; fields of nested tables become dotted keys."""
+    examples: Mapping[str, Any] = getattr(options, "example", {})
     for item in declared(options).values():
         if item.name in skip:
             continue
         name = (*prefix, item.name)
         if is_table(item.type):
             yield from _comment(item.doc) if item.doc else ()
-            yield from _fields(key, item.type, name)
+            yield from _fields(item.type, name)
             continue
         yield from _comment(_doc(item.doc, item))
+        default = unset().get(item.name, item.low or 0) if item.default is None else item.default
+        value = examples.get(item.name, default)
         if is_mapping(item.type):
-            name = (*name, EXAMPLES[(*key, *name)])
-        default = UNSET.get(item.name, item.low or 0) if item.default is None else item.default
-        line = f"{dotted(name)} = {in_toml(VALUES.get((*key, *name), default))}"
+            ((inner, value),) = (value or {"name": ""}).items()
+            name = (*name, inner)
+        line = f"{dotted(name)} = {in_toml(value)}"
         names = isinstance(default, tuple) and not any(" " in str(one) for one in default)
         lines = wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False) if names else [line]
         yield from (f"#{one}" for one in lines)
@@ -163,4 +167,4 @@ def _comment(text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(sample(shipped_strategies()))
+    sys.stdout.write(sample(Schema()))
