@@ -59,6 +59,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
+from prunecli.plugins.features import available
 from prunecli.providers.provider import Provider, Response
 from prunecli.util.errors import (
     BadRequest,
@@ -185,7 +186,7 @@ class Run:
                 entry := named_entry(view, refused.message)
             ):
                 raise BadRequest(
-                    refused.message, f"/doctor {entry.seq} to leave that content out"
+                    refused.message, available(f"/doctor {entry.seq} to leave that content out")
                 ) from refused
             await self._again(remedy, refused)
 

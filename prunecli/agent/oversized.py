@@ -3,6 +3,7 @@ an oversized one in the log."""
 
 from prunecli.context.state import Context
 from prunecli.model.requests import MAX_BODY_BYTES
+from prunecli.plugins.features import available
 from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.figures import short
 
@@ -56,6 +57,6 @@ def way_around(context: Context) -> str:
     what = "attachment" if context.entries[largest].is_attached else "message"
     who = context.started.id if context.started else "ID"
     return (
-        f"your {what} {largest} is too large ({shown}): /rewind to before it, "
-        f"or copy the session up to it: prunecli -r {who}@{largest - 1} --fork"
+        f"your {what} {largest} is too large ({shown}): {available('/rewind to before it, or ')}"
+        f"copy the session up to it: prunecli -r {who}@{largest - 1} --fork"
     )

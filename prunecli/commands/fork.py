@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import WORKING, Effect, FillPrompt, Say, switched
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import typed
+from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
 from prunecli.util.errors import SessionNotFound, UsageError
@@ -23,7 +24,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not session.records or session.path is None:
         return [Say("Nothing to copy: this session is empty or not saved.", "warning")]
     if arguments and not arguments.isdigit():
-        raise UsageError(f"/fork {arguments}: expected an entry number", "/context lists them")
+        raise UsageError(f"/fork {arguments}: expected an entry number", available("/context lists them"))
     at, again = int(arguments) if arguments else None, ""
     record = next((one for one in session.records if one.seq == at), None)
     if (

@@ -6,6 +6,7 @@ from prunecli.commands.command import Effect, Say, Table, hidden, offered
 from prunecli.runtime import Runtime
 from prunecli.util.bindings import Keys, shown
 from prunecli.util.errors import UsageError
+from prunecli.util.paths import has_feature
 
 _KEYS = (
     ("submit", "to send (steers while the agent works)"),
@@ -46,4 +47,5 @@ def _note(keys: Keys) -> str:
     """Return the main keys as bound now. Of several bindings, show the last, which more terminals support
     (Ctrl+J)."""
     bound = [f"{shown(keys.of(name)[-1])} {what}" for name, what in _KEYS if keys.of(name)]
-    return " · ".join([*bound, "@ file", "! shell"])
+    files = ["@ file"] if has_feature("attachments") else []
+    return " · ".join([*bound, *files, "! shell"])

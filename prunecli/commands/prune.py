@@ -7,6 +7,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.context.impact import impact
 from prunecli.context.labels import restored, spared_until
 from prunecli.context.state import Context
+from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, short
@@ -22,7 +23,7 @@ def _undone(context: Context) -> str:
         else f"{len(found)} results that an undo restored are"
     )
     until = spared_until(context, found)
-    return f". {those} not pruned {until}; /redo or p in /context prunes anyway"
+    return f". {those} not pruned {until}; /redo{available(' or p in /context')} prunes anyway"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -30,7 +31,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if arguments not in ("", "preview"):
         raise UsageError(
             f"/prune {arguments}: unknown argument",
-            "use /prune to prune, or /prune preview to see the effect; p in /context prunes one entry",
+            available(
+                "use /prune to prune, or /prune preview to see the effect; p in /context prunes one entry"
+            ),
         )
     context = runtime.session.context
     events, note = runtime.policy.forced(context)

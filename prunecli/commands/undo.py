@@ -6,6 +6,7 @@ from prunecli.commands.command import Effect, Say
 from prunecli.context.labels import withheld_by
 from prunecli.context.redo import undo
 from prunecli.model.events import PrunApplied
+from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 from prunecli.util.errors import UsageError
@@ -13,7 +14,7 @@ from prunecli.util.figures import counted, short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Undo the last prune, all (/undo all) or one by its number in /prune-stats (/undo 41)."""
+    """Undo the last prune, all (/undo all) or one by its number (/undo 41)."""
     live = runtime.session.context.live_pruns()
     if not live:
         return [Say("Nothing to undo: no prune is in effect.")]
@@ -23,7 +24,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if not chosen:
         raise UsageError(
             f"no prune numbered {arguments} is in effect",
-            "/prune-stats lists prunes by number; /restore restores single entries",
+            available("/prune-stats lists prunes by number; /restore restores single entries"),
         )
     events = undo(runtime.session.context, chosen)
     thinking = thinking_cost(runtime, *events)

@@ -20,6 +20,7 @@ from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import Event, Pinned, PrunApplied, PrunReverted
+from prunecli.plugins.features import available
 from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
 
@@ -110,7 +111,7 @@ def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
 
 def _prune_prompt(view: View, head: Entry) -> Plan:
     if head.kind == "summary":
-        return refused("a summary can't be pruned; /rewind goes back before it")
+        return refused(available("a summary can't be pruned; /rewind goes back before it"))
     if head.kind == "command":
         return _clear(view, [head], "this attachment" if head.is_attached else "the output of this command")
     return refused("your messages always stay")

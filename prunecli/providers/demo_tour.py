@@ -3,6 +3,7 @@
 Each step depends on the result of the previous one, so the tour reacts to a denial or an error.
 """
 
+from prunecli.plugins.features import available
 from prunecli.providers.demo_script import REAL_MODEL, WHO, Answered, Call, Reply, Scene, code, problem
 
 FOLDER = "prunecli-demo"
@@ -56,8 +57,8 @@ LINGER = 0.8
 """Seconds between the text of a step and its calls, to give people time to read."""
 
 STEP_BY_STEP = "tour, step by step"
-GUIDE = (STEP_BY_STEP, "go on with the tour", "go on with the tour", "/undo", "/cost")
-"""The lines that Enter sends, in order: the steps of the tour, then two commands."""
+GUIDE = (STEP_BY_STEP, "go on with the tour", "go on with the tour", "/undo", *filter(available, ["/cost"]))
+"""The lines that Enter sends, in order: the steps of the tour, then commands."""
 INTRODUCTION = """\
 A two-minute tour: the model is a script, everything else is real.
 It fixes a bug in a new folder, prunes, and shows the bill.
@@ -209,16 +210,14 @@ def _stop(result: Answered) -> Reply:
     return Reply(f"{problem(result)}\n\nI'll stop here. {again}")
 
 
-_COMMANDS = f"""\
-Now it is your turn:
-
+_SUGGESTED = """\
 - `/undo` undoes the prune: everything is back in the context
 - `/cost` shows the bill by turn, and what the prune changed; the demo model costs nothing
 - `/context` shows the whole window, and what was pruned and why; `r` there restores an entry
 - `/prune-stats` shows tokens scanned, pruned and protected
-- `help` lists what else I understand
-
-{REAL_MODEL}"""
+- `help` lists what else I understand"""
+_THERE = "\n".join(line for line in _SUGGESTED.split("\n") if available(line) == line)
+_COMMANDS = f"Now it is your turn:\n\n{_THERE}\n\n{REAL_MODEL}"
 
 _PAUSE_READ = """\
 The second line from the bottom counts the tokens of tool results. They are most of what an agent sends, and every \

@@ -8,10 +8,11 @@ from prunecli.context.exchange import Entry
 from prunecli.context.impact import Impact, impact
 from prunecli.context.manual_edits import Plan, at_the_end, in_place
 from prunecli.model.events import Event, UserMessage
+from prunecli.plugins.features import available
 from prunecli.runtime.runtime import Runtime
 from prunecli.util.errors import UsageError
 
-NUMBERS = "/context lists the entries with their numbers"
+NUMBERS = available("/context lists the entries with their numbers")
 _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})")
 
 

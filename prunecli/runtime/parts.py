@@ -14,6 +14,7 @@ from prunecli.agent.hooks import Chain, Hooks, Recordable
 from prunecli.model.messages import Block, Json, ToolUse
 from prunecli.model.signals import Notice
 from prunecli.plugins.app import Installed
+from prunecli.plugins.features import available
 
 if TYPE_CHECKING:
     from prunecli.agent.loop import Run
@@ -268,7 +269,9 @@ class Parts(Mapping[str, Part]):
         new = [line for line in lines if line not in self._complained]
         self._complained.update(new)
         if len(new) > MOST_LINES:
-            new[MOST_LINES:] = [f"{len(new) - MOST_LINES} more files are not used: /skills lists them."]
+            new[MOST_LINES:] = [
+                f"{len(new) - MOST_LINES} more files are not used{available('; /skills lists them')}."
+            ]
         for line in new:
             self._host.session.tell(Notice(line, "warning"))
 

@@ -21,6 +21,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
+from prunecli.plugins.features import available
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
 from prunecli.session.lines import all_lines, next_lines
@@ -321,7 +322,9 @@ class Session:
         self._refuse_too_new()
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
-            raise SessionNotFound(f"session {self.id} has no record {at}", "/context lists entry numbers")
+            raise SessionNotFound(
+                f"session {self.id} has no record {at}", available("/context lists entry numbers")
+            )
         new = session_id or new_id(self._clock(), random_bytes())
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
         started = SessionStarted(new, well_formed(str(cwd)), self._started.model, parent=parent)

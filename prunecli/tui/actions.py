@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from prunecli.front.presentation.entries import Level
 from prunecli.plugins.app import Installed
+from prunecli.plugins.features import available, has_command
 from prunecli.runtime import Runtime, outside
 from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
-from prunecli.util.bindings import ACTIONS, Keys, shown
+from prunecli.util.bindings import ACTIONS, Action, Keys, shown
 from prunecli.util.errors import PrunecliError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Actions:
         self._runs = runs
         self._pressed: dict[str, float] = {}
         transcript = frame.transcript
-        self._deeds: dict[str, Callable[[], object]] = {
+        deeds: dict[str, Callable[[], object]] = {
             "interrupt": self._interrupt,
             "quit": self._quit,
             "leave": self._leave,
@@ -62,6 +63,8 @@ class Actions:
             "todos": frame.toggle_todos,
             "fold_all": transcript.toggle_all,
         }
+        names = {action.name for action in offered(runtime.config.installed)}
+        self._deeds = {name: deed for name, deed in deeds.items() if name in names}
 
     def do(self, name: str) -> bool:
         """Run an action; return False if there is none of this name."""
@@ -103,6 +106,8 @@ class Actions:
             self.forget()
         elif checks := [one for one in frame.app.workers if one.group == "command" and one.is_running]:
             checks[0].cancel()
+        elif not has_command("rewind", self._runtime.config.installed):
+            return
         elif self._again("interrupt"):
             port.command("/rewind")
         else:
@@ -182,7 +187,7 @@ class Actions:
     def _show_keys(self) -> None:
         from prunecli.tui.screens.table import TableScreen
 
-        self._port.push_screen(TableScreen(_keys_table(self._frame.keys)))
+        self._port.push_screen(TableScreen(_keys_table(self._frame.keys, self._runtime.config.installed)))
 
     async def _paste_image(self) -> None:
         """Attach the image in the clipboard. Without one, paste the text last cut or copied in the prompt."""
@@ -221,6 +226,14 @@ class Actions:
 
 
 _NEXT_MODE: dict[Mode, Mode] = {"ask": "edits", "edits": "plan", "plan": "ask", "auto": "ask"}
+
+
+def offered(installed: Installed) -> list[Action]:
+    """Return the actions without those of features that are not there."""
+    there = (one for one in ACTIONS if not one.command or has_command(one.command, installed))
+    return [one._replace(help=available(one.help, installed)) for one in there]
+
+
 _MODE_HELP = {
     "ask": "ask: runs reads and harmless commands, asks about the rest",
     "edits": "edits: also changes workspace files without asking",
@@ -228,12 +241,12 @@ _MODE_HELP = {
 }
 
 
-def _keys_table(keys: Keys) -> "Table":
+def _keys_table(keys: Keys, installed: Installed) -> "Table":
     from prunecli.commands.command import Table
 
     rows: list[tuple[str, ...]] = []
     group = ""
-    for action in ACTIONS:
+    for action in offered(installed):
         named = action.group if action.group != group else ""
         rows.append((named, " ".join(map(shown, keys.of(action.name))), action.help))
         group = action.group
@@ -249,7 +262,7 @@ def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
     commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands(installed)]
     actions = [
         Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")
-        for one in ACTIONS
+        for one in offered(installed)
         if one.name not in _TYPING and keys.of(one.name)
     ]
     return ChooseScreen(Choose("Everything", "", (*commands, *actions)))

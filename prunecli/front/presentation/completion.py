@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.front.presentation import fuzzy
+from prunecli.util.paths import has_feature
 from prunecli.util.sanitize import one_line
 
 Topic: TypeAlias = Literal["command", "argument", "file", "history"]
@@ -74,7 +75,7 @@ def is_command(text: str) -> bool:
 def is_memory(text: str) -> bool:
     """Return whether a prompt is a line to remember: one line that begins with `# `. Text with several lines is a
     prompt, since it may begin with a heading."""
-    return text.startswith("# ") and len(text.strip().splitlines()) <= 1
+    return text.startswith("# ") and len(text.strip().splitlines()) <= 1 and has_feature("skills_and_memory")
 
 
 def as_command(text: str) -> str:

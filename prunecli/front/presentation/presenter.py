@@ -61,6 +61,7 @@ from prunecli.model.signals import (
     ToolCallDelta,
     ToolProgress,
 )
+from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.toolbox import summaries
@@ -73,14 +74,14 @@ OPEN_LINES = 40
 TAIL_LINES = 6
 """Maximum output lines shown for a running tool."""
 
-REWOUND = Notice("Rewound. The other messages stay in the log; /rewind to return to them")
+REWOUND = Notice(available("Rewound. The other messages stay in the log; /rewind to return to them"))
 FORWARD = Notice(REWOUND.text.replace("Rewound", "Went forward"))
 
 _ORIGINS = {"steering": shown.Origin.STEERING, "follow_up": shown.Origin.FOLLOW_UP}
 STOPPED = {
     "max_tokens": 'Reply hit the length limit. Type "continue"',
     "model_context_window_exceeded": 'Reply filled the context window. /compact, then type "continue"',
-    "refusal": "The model refused to answer. /rewind to change the prompt",
+    "refusal": "The model refused to answer" + available(". /rewind to change the prompt"),
 }
 """The notice below an answer that ended abnormally, by stop reason."""
 

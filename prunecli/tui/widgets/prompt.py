@@ -14,13 +14,15 @@ from prunecli.tui.prompting.draft import Draft
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Editor
 from prunecli.util.bindings import Keys
+from prunecli.util.paths import has_feature
 
 if TYPE_CHECKING:
     from prunecli.tui.widgets.completer import Completer
     from prunecli.tui.widgets.question import Question
 
-PLACEHOLDER = "Ask, or / for commands, @ for files, ! for a shell command"
-PLACEHOLDERS = (PLACEHOLDER, "Ask, or / for commands, @ for files", "Ask, or / for commands", "Ask")
+_WORDS = ("Ask, or / for commands", *([", @ for files"] if has_feature("attachments") else []))
+PLACEHOLDER = "".join([*_WORDS, ", ! for a shell command"])
+PLACEHOLDERS = (PLACEHOLDER, "".join(_WORDS), _WORDS[0], "Ask")
 """The hints in the empty prompt, for narrower and narrower screens."""
 
 _TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})

@@ -7,9 +7,15 @@ from textual.content import Content
 from textual.widget import Widget
 
 from prunecli import __version__
+from prunecli.util.paths import has_feature
 from prunecli.util.sanitize import visible
 
-HINTS = (("/", "commands"), ("@", "files"), ("!", "shell command"), ("?", "keys"))
+HINTS = (
+    ("/", "commands"),
+    *((("@", "files"),) if has_feature("attachments") else ()),
+    ("!", "shell command"),
+    ("?", "keys"),
+)
 WHAT = "The coding agent whose context you can see, prune and restore."
 WHAT_SHORT = "See, prune and restore the context."
 TOUR = 'Type "tour" for a two-minute tour'
