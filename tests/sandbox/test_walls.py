@@ -265,3 +265,17 @@ async def test_a_second_name_is_found_for_what_is_renamed(box: Box) -> None:
         await box.run("echo x > AGENTS.md")
     names = sorted(path.name for path in box.context.workspace.iterdir())
     assert names == ["AGENTS.md.set-aside", "AGENTS.md.set-aside-2"]
+
+
+@pytest.mark.parametrize("place", ["", "a file", "a broken note"])
+async def test_a_command_runs_without_notes_of_commands_and_beside_broken_ones(
+    tmp_path: Path, place: str
+) -> None:
+    notes = tmp_path / "notes"
+    if place == "a file":
+        notes.touch()
+    elif place:
+        put(notes / "0123456789ab", '{"roots": [')
+    with boxed(tmp_path, needs_bubblewrap(), notes=str(notes) if place else "") as box:
+        assert await box.run("echo hi") == ("hi\n", 0)
+    assert notes.is_file() or not notes.exists() or os.listdir(notes) == []

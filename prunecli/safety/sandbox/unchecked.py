@@ -54,6 +54,7 @@ def _written(path: str, note: Mapping[str, object]) -> int:
         os.rename(path + _NEW, path)
     except OSError:
         os.close(lock)
+        os.unlink(path + _NEW)
         raise
     return lock
 
@@ -75,8 +76,10 @@ def _locked(path: str) -> Iterator[bool]:
 def check(folder: str, roots: Sequence[str], doubt: Callable[[str], str]) -> list[str]:
     """Rename the repositories that commands of other programs made in these folders and that may start programs.
     Return their former paths. `doubt` is that of `git_folders.is_plain`."""
-    renamed = list[str]()
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+    renamed, names = list[str](), list[str]()
+    with suppress(OSError):  # there is none, or it is somebody else's
+        names = os.listdir(folder)
+    for name in names:
         path = os.path.join(folder, name)
         if name.endswith(_NEW) or path in _ours:
             continue
