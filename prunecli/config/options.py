@@ -300,7 +300,7 @@ class Ui:
 
 @frozen
 class Plugins:
-    """Plugins, and the features of prunecli itself. /plugins lists both."""
+    """Plugins, and the features of prunecli itself."""
 
     disabled: Annotated[
         tuple[str, ...],

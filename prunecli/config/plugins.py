@@ -53,6 +53,13 @@ def approve(places: Places, found: Found) -> None:
     Approvals(places.approvals_file).approve(Path(found.owner), "plugin", found.name, _definition(found))
 
 
+def revoke(places: Places, cwd: Path) -> list[str]:
+    """Remove the approvals of the project's plugins, and return what they were of. Raises ConfigError."""
+    approvals = Approvals(places.approvals_file)
+    found = list(_of_project(cwd))
+    return [one.source for one in found if approvals.revoke(Path(one.owner), "plugin", one.name)]
+
+
 def _definition(found: Found) -> str:
     return found.data.decode("utf-8", "backslashreplace")
 
@@ -90,6 +97,8 @@ def examined(kind: str, one: Brought) -> Brought:
 
     Raises PluginError if it is malformed or if its name is one of prunecli's; loading may raise anything.
     """
+    if kind in ("part", "widget"):
+        raise PluginError(f"app.{kind} is for features of prunecli, because nothing guards what it brings")
     if one.name in _ours(kind) or (kind == "options" and one.name.partition(".")[0] in SECTIONS):
         raise PluginError(f"the {kind} {one.name!r} is one of prunecli's")
     if kind == "tool":
@@ -144,7 +153,7 @@ def _wrong(kind: str, target: Any) -> str:
         case "sessions":
             needed = ("listed", "search", "check_some", "hand_over")
             return next((f"has no {name}" for name in needed if not hasattr(target, name)), "")
-        case "moment" | "notices" | "status" | "check" | "importer" | "part":
+        case "moment" | "notices" | "status" | "check" | "importer":
             return "" if callable(target) else "is no function"
     return ""
 

@@ -151,7 +151,7 @@ class PluginPart(Part):
         """Call the functions for a prompt. Raises PromptBlocked."""
         await self.begins()
         if not self._head and (why := await self.refusal(words)):
-            raise PromptBlocked(why, "change the prompt, or see /plugins")
+            raise PromptBlocked(why, "change the prompt, or switch the plugin off: plugins.disabled")
 
     async def refusal(self, words: str) -> str:
         """Return why a plugin refuses a prompt, or ""."""

@@ -16,7 +16,6 @@ from prunecli.front.presentation.outcomes import advice
 from prunecli.front.presentation.presenter import Presenter, presenter_of
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
-from prunecli.plugins.features import features
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back
 from prunecli.runtime.notices import notice_of, session_notices
@@ -74,7 +73,7 @@ class Conversation:
         self.feed = TranscriptFeed(
             frame.transcript, lambda: self._presenter(self.runtime.session.context), frame.show_transcript
         )
-        tools = features().of("tool").items()
+        tools = runtime.config.installed.of("tool").items()
         self._opens = {name: one.facts["opens"] for name, one in tools if one.facts["opens"]}
         frame.transcript.opens = self._opens
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))

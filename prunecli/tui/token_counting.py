@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from prunecli.context.exchange import Entry
 from prunecli.context.state import Context
 from prunecli.plugins.app import resolved
-from prunecli.plugins.features import features
 from prunecli.runtime import Runtime, Status
 from prunecli.runtime.counting import count_ahead, to_count
 from prunecli.tui.runs import Runs
@@ -34,7 +33,7 @@ class Figures:
         """Update all figures. If a large text must be counted first, the update follows later. Only one count runs at
         a time."""
         context = self._runtime.session.context
-        for widget in features().of("widget").values():
+        for widget in self._runtime.config.installed.of("widget").values():
             shows = resolved(widget.facts["shows"])
             self._frame.show_above(widget, shows(self._runtime.session))
         if waiting := to_count(context):

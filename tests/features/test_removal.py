@@ -24,6 +24,7 @@ WORDS = {
     "jobs": ("/jobs", '"jobs"', "tool jobs"),
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
+    "plugin_list": ("/plugins", "plugins list", "List plugins"),
     "replay": ("replay",),
     "rewind": ("rewind",),
     "skills_and_memory": ("skill", "/memory", "/init"),

@@ -84,6 +84,8 @@ def test_a_tool_of_the_user_is_a_file_with_a_class(tmp_path: Path) -> None:
         ('app.provider("own", object())', "the provider 'own' has no KEYS"),
         ('app.command("no\\nname", print)', "needs a name of letters, digits, - and _"),
         ('app.on("breakfast", print)', "no moment named 'breakfast'; choose from session, prompt,"),
+        ('app.part("own", print)', "app.part is for features of prunecli"),
+        ('app.widget("own", print, print)', "app.widget is for features of prunecli"),
         ("app.status(3)", "the status 'mine-2' is no function"),
     ],
 )

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import prunecli.tools
-from prunecli.config.strategies import import_file
 from prunecli.model.messages import plain_text
+from prunecli.plugins.foreign import import_file
 from prunecli.tools.inputs import parse
 from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller

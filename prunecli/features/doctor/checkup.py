@@ -131,7 +131,7 @@ def _of_plugin(check: Brought, config: Config) -> Sequence[Finding]:
     try:
         said = bounded(lambda: check.load()(config), CHECK_SECONDS)
     except ForeignFailed as error:
-        return [Finding(name, "problem", f"its check failed: {error}", "/plugins lists the plugins")]
+        return [Finding(name, "problem", f"its check failed: {error}")]
     if said is None or isinstance(said, str):
         return [Finding(name, "problem", said)] if said else [Finding(name, "ok", "ok")]
     is_sound = isinstance(said, list | tuple) and all(isinstance(one, Finding) for one in said)

@@ -1,0 +1,61 @@
+"""Features and plugins as rows: what each brings, where it comes from, how long installing took, and what failed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from prunecli.config.effective import Config
+from prunecli.plugins.app import Brought, Installed
+from prunecli.plugins.installing import DISABLED
+from prunecli.providers.registry import Finding
+
+HEADINGS = ("name", "kind", "state", "ms", "brings", "from")
+RIGHT = (3,)
+
+_IN_WORDS: Mapping[str, Callable[[Brought], str]] = {
+    "tool": lambda one: one.name,
+    "command": lambda one: f"/{one.name}",
+    "subcommand": lambda one: f"prunecli {one.name}",
+    "options": lambda one: f"[{one.name}]",
+    "strategy": lambda one: f"strategy {one.name}",
+    "provider": lambda one: f"provider {one.name}",
+    "importer": lambda one: f"importer {one.name}",
+    "moment": lambda one: f"on {one.facts['verb']}",
+    "status": lambda _: "status bar",
+    "check": lambda _: "doctor",
+    "part": lambda _: "sessions",
+}
+
+
+def rows(installed: Installed) -> list[tuple[str, ...]]:
+    """Return a row for each, plugins of others first."""
+    found = sorted(installed.plugins, key=lambda one: one.is_ours)
+    return [
+        (
+            one.name,
+            one.kind,
+            one.off or "on",
+            f"{one.ms:.1f}" if one.ms else "",
+            ", ".join(dict.fromkeys(_brings(installed, one.name))),
+            one.source,
+        )
+        for one in found
+    ]
+
+
+def _brings(installed: Installed, owner: str) -> Iterator[str]:
+    for kind, one in installed.by(owner):
+        in_words = _IN_WORDS.get(kind)
+        yield in_words(one) if in_words else kind
+
+
+def as_json(installed: Installed) -> list[dict[str, Any]]:
+    return [dict(zip(HEADINGS, row, strict=True)) for row in rows(installed)]
+
+
+def findings(config: Config) -> list[Finding]:
+    """Return what `prunecli doctor` says of plugins; nothing if there are none."""
+    others = [one for one in config.installed.plugins if not one.is_ours]
+    failed = [f"{one.name}: {one.off}" for one in others if one.off not in ("", DISABLED)]
+    if failed:
+        return [Finding("plugins", "problem", "; ".join(failed), "`prunecli plugins list` shows all")]
+    return [Finding("plugins", "ok", ", ".join(one.name for one in others))] if others else []
