@@ -319,16 +319,10 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
     return _Moves([entries[seq] for seq in sorted(after - before) if sent.is_sent(seq)], back)
 
 
-def lost_blocks(context: Context, events: Iterable[Event]) -> int:
-    """Return the number of thinking blocks that the model would no longer see, as in `Impact.lost`."""
-    overlay = Overlay(context, events)
-    moves = _moves(context, overlay, overlay.dropped(), [head.seq for head in overlay.heads()])
-    return context.unseen.blocks(moves.lost)
-
-
 def foretold(context: Context, event: PrunApplied) -> PrunApplied:
-    """Return a prune about to be recorded, with the number of thinking blocks it costs."""
-    return replace(event, thinking_blocks=lost_blocks(context, [event]))
+    """Return a prune about to be recorded, with the number of thinking blocks it costs and its amount for people."""
+    found = impact(context, [event], Market())
+    return replace(event, thinking_blocks=found.lost.blocks, shown_tokens=max(0, found.withheld))
 
 
 @frozen

@@ -269,12 +269,12 @@ def _first_line(text: str) -> str:
 
 
 def withheld_by(context: Context, prun: int) -> int | None:
-    """Return the tokens that a prune withholds, or an undo brought back (negative), at the current scale.
+    """Return the tokens that a prune withholds, or an undo brought back (negative), as they were first shown.
 
     None for a record that was not folded.
     """
     row = context.prune_history.rows.get(prun)
-    return None if row is None else context.counts.scale.tokens(*row.withheld)
+    return None if row is None else row.shown
 
 
 def prune_in_words(event: PrunApplied, tokens: int) -> str:

@@ -103,7 +103,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
-        scale.tokens(*counts.pruned),
+        view.context.prune_history.shown_of(scale.tokens(*counts.pruned), scale),
         len(protected),
         scale.tokens(*total(protected)),
         counts.context_tokens,

@@ -13,7 +13,7 @@ from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counting import Absent, clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
-from prunecli.context.tokens import NOTHING, Amount
+from prunecli.context.tokens import NOTHING, Amount, Scale
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.events import (
@@ -21,6 +21,7 @@ from prunecli.model.events import (
     Attached,
     AttemptBilled,
     CompactionApplied,
+    Event,
     Pinned,
     PrunApplied,
     PrunReverted,
@@ -50,7 +51,8 @@ class PruneStats:
 
     Tokens before and after are estimates of the whole next request. `rewritten`: tokens written to the prompt cache
     again because of the prune, an estimate until `measured`. `withheld`: the amount that it added to the withheld
-    content, negative for an undo, shown at the current scale. `idle_ms`: time from the last response to the next
+    content, negative for an undo; `shown`: the same for people, at the scale of that moment, and never computed
+    again. `idle_ms`: time from the last response to the next
     request, None if nothing was cached before. `rereads`: results that fetched the pruned content again, and entries
     that a `/restore` showed again, each counted once. `reread_tokens`: the tokens that these brought back.
     """
@@ -71,6 +73,7 @@ class PruneStats:
     rereads: tuple[int, ...] = ()
     reread_tokens: int = 0
     withheld: Amount = NOTHING
+    shown: int = 0
 
     @property
     def removed(self) -> int:
@@ -220,6 +223,7 @@ class PruneHistory:
         before, after = self._before, context.counts.context_tokens
         if undone:
             self._forget_moot(context)
+        withheld = context.counts.withheld_of(self._heads).minus(self._withheld)
         behind, last = context.items[context.cache.cached_now() : self._cached], context.last_response
         self.rows[record.seq] = PruneStats(
             record.seq,
@@ -232,11 +236,25 @@ class PruneHistory:
             model=context.last_model,
             caches=context.caches,
             idle_ms=None if last is None else record.timestamp - last,
-            withheld=context.counts.withheld_of(self._heads).minus(self._withheld),
+            withheld=withheld,
+            shown=self._shown(record.event, context.counts.scale.tokens(*withheld), context),
         )
         self._pending.append(record.seq)
         if not undone:
             self._unsent.add(record.seq)
+
+    def _shown(self, event: Event, tokens: int, context: "Fold") -> int:
+        """Return the amount of a prune or undo for people. An undo gives back what its prunes were shown as."""
+        if isinstance(event, PrunApplied) and event.shown_tokens is not None:
+            return event.shown_tokens
+        rows = [self.rows[seq] for seq in getattr(event, "seqs", ()) if seq in self.rows]
+        now = sum(context.counts.scale.tokens(*row.withheld) for row in rows)
+        return round(tokens * sum(row.shown for row in rows) / now) if now else tokens
+
+    def shown_of(self, tokens: int, scale: Scale) -> int:
+        """Return tokens that prunes withhold, as the prunes were shown."""
+        now = sum(scale.tokens(*row.withheld) for row in self.rows.values())
+        return round(tokens * sum(row.shown for row in self.rows.values()) / now) if now > 0 else tokens
 
     def _forget_moot(self, context: "Fold") -> None:
         """Make prunes free that were taken back before any request contained them."""

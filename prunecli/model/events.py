@@ -163,7 +163,8 @@ class ToolResult:
 class PrunApplied:
     """A prune with its exact edits, and the four fields of phi-core's record.
 
-    `thinking_blocks` is the expected number of thinking blocks that the endpoint drops because of it.
+    `thinking_blocks` is the expected number of thinking blocks that the endpoint drops because of it. `shown_tokens`
+    is its amount for people, at the ratio of endpoint to raw tokens when it was made; None in older logs.
     """
 
     source: PruneSource
@@ -175,6 +176,7 @@ class PrunApplied:
     memo: str | None = None
     reason: str = ""
     thinking_blocks: int = 0
+    shown_tokens: int | None = None
 
 
 @frozen

@@ -128,6 +128,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 "memo": event.memo,
                 "reason": event.reason,
                 **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
+                **({} if event.shown_tokens is None else {"shown_tokens": event.shown_tokens}),
             }
         case CompactionApplied():
             fields: dict[str, Json] = {name: getattr(event, name) for name in event.__match_args__}
@@ -231,6 +232,7 @@ _READERS: dict[str, _Read] = {
         fields.optional_text(p, "memo"),
         fields.text(p, "reason", ""),
         fields.whole(p, "thinking_blocks", 0),
+        fields.optional_whole(p, "shown_tokens"),
     ),
     "PrunReverted": lambda p: PrunReverted(fields.wholes(p, "seqs")),
     "Pinned": lambda p: Pinned(fields.wholes(p, "seqs"), fields.flag(p, "pinned", True)),

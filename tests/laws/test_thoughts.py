@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prunecli.agent.assemble import ModelSettings, compaction_request
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.economics import Market
-from prunecli.context.impact import Overlay, impact, lost_blocks
+from prunecli.context.impact import Overlay, impact
 from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
@@ -189,7 +189,11 @@ class Play:
         """Something whose effect on thinking is foretold, to the block."""
         context = self.context
         foretold = Overlay(context, [event])
-        stale, dropped, blocks = foretold.stale(), foretold.dropped(), lost_blocks(context, [event])
+        stale, dropped, blocks = (
+            foretold.stale(),
+            foretold.dropped(),
+            impact(context, [event], Market()).lost.blocks,
+        )
         effect, before = impact(context, [event], Market()), set(context.unseen.dropped)
         assert effect.before == context.counts.context_tokens
         there = set(filter(Overlay(context).is_sent, context.entries))
