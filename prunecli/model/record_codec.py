@@ -83,6 +83,21 @@ def edit_from_json(value: Mapping[str, Json]) -> Edit:
 # Events ------------------------------------------------------------------------------------------------------
 
 
+def _prune(event: PrunApplied) -> dict[str, Json]:
+    return {
+        "source": event.source,
+        "strategy": event.strategy,
+        "edits": [edit_to_json(edit) for edit in event.edits],
+        "pruned_timestamps": event.pruned_timestamps,
+        "tokens_removed": event.tokens_removed,
+        "messages_removed": event.messages_removed,
+        "memo": event.memo,
+        "reason": event.reason,
+        **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
+        **({} if event.shown_tokens is None else {"shown_tokens": event.shown_tokens}),
+    }
+
+
 def _payload(event: Event) -> dict[str, Json]:
     match event:
         case UserMessage(content, origin, restores, attached):
@@ -118,18 +133,7 @@ def _payload(event: Event) -> dict[str, Json]:
                 **({} if event.spilled is None else {"spilled": _spilled(event.spilled)}),
             }
         case PrunApplied():
-            return {
-                "source": event.source,
-                "strategy": event.strategy,
-                "edits": [edit_to_json(edit) for edit in event.edits],
-                "pruned_timestamps": event.pruned_timestamps,
-                "tokens_removed": event.tokens_removed,
-                "messages_removed": event.messages_removed,
-                "memo": event.memo,
-                "reason": event.reason,
-                **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
-                **({} if event.shown_tokens is None else {"shown_tokens": event.shown_tokens}),
-            }
+            return _prune(event)
         case CompactionApplied():
             fields: dict[str, Json] = {name: getattr(event, name) for name in event.__match_args__}
             made = {name: fields.pop(name) for name in ("block", "words")}
