@@ -78,7 +78,10 @@ def of_project(folders: Sequence[Path], cwd: Path) -> Iterator[Found]:
 def _entry_points(cache: Path, search: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return the package, name and reference of each entry point, in the order of the search path and by name."""
     known, fresh = _cached(cache), dict[str, Any]()
-    here = os.path.realpath(os.curdir)  # `python -m` searches it, but it is no folder of packages
+    try:
+        here = os.path.realpath(os.curdir)  # `python -m` searches it, but it is no folder of packages
+    except OSError:
+        here = ""  # the directory is gone, which the start will say
     for folder in dict.fromkeys(search):
         try:
             changed = os.stat(folder).st_mtime_ns if folder and os.path.realpath(folder) != here else 0
