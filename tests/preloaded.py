@@ -40,7 +40,7 @@ IMPORTED = (
     "h11",
     "httpcore2",
     "prunecli.cli.config",
-    "prunecli.features.inspector.subcommand",
+    "prunecli.features.inspector.inspect",
     "prunecli.cli.sessions",
     "prunecli.front.headless.stream",
     "prunecli.cli.launch",

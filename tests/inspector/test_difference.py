@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Generator
 
 from prunecli.context.state import PREAMBLE
-from prunecli.features.inspector.difference import Difference, Requests
+from prunecli.features.inspector.details import Difference, Requests
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Text, Usage
 from tests.context.talk import Talk, tokens

@@ -12,7 +12,7 @@ from prunecli.context.spill import held_part, held_words, spill
 from prunecli.context.tokens import Chars4
 from prunecli.features.export.exporters.formats import exported
 from prunecli.features.export.exporters.redact import redacted
-from prunecli.features.inspector.columns import cells_of
+from prunecli.features.inspector.tree import cells_of
 from prunecli.front.presentation.entries import Output
 from prunecli.front.presentation.outcomes import body_of, outcome_of
 from prunecli.model.events import AssistantMessage, Record, ToolResult, ToolStarted, UserMessage

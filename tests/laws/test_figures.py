@@ -15,7 +15,7 @@ from prunecli.context.state import Context
 from prunecli.context.tokens import Amount, Chars4, Scale
 from prunecli.context.view import View
 from prunecli.features.inspector.inspect import inspect
-from prunecli.features.inspector.listing import Listing
+from prunecli.features.inspector.inspecting import Listing
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,

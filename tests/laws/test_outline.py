@@ -17,7 +17,7 @@ from prunecli.context.outline import PARTS, Outline, Row, WindowMap, apportioned
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, total
 from prunecli.context.view import View
-from prunecli.features.inspector.listing import ORDERS, Found, Listing, Order, Ranked, largest_result
+from prunecli.features.inspector.inspecting import ORDERS, Found, Listing, Order, Ranked, largest_result
 from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
 from prunecli.util.errors import InvalidRequest

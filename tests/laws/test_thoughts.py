@@ -15,7 +15,7 @@ from prunecli.context.impact import Overlay, impact
 from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
-from prunecli.features.inspector.listing import Listing
+from prunecli.features.inspector.inspecting import Listing
 from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
 from prunecli.model.events import (

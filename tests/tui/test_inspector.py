@@ -6,10 +6,9 @@ from pathlib import Path
 from time import monotonic
 
 from prunecli.context.labels import Key
-from prunecli.features.inspector.diff_screen import DiffScreen
-from prunecli.features.inspector.listing import ORDERS
+from prunecli.features.inspector.details import DiffScreen, TextScreen
+from prunecli.features.inspector.inspecting import ORDERS
 from prunecli.features.inspector.screen import ContextScreen
-from prunecli.features.inspector.text import TextScreen
 from prunecli.model.events import (
     AssistantMessage,
     Event,

@@ -10,7 +10,7 @@ def install(app: "App") -> None:
     app.command("context", "prunecli.features.inspector.command")
     app.subcommand(
         "context",
-        "prunecli.features.inspector.subcommand:app",
+        "prunecli.features.inspector.inspect:app",
         "Show the context of the next request, or what a strategy would prune.",
         flags=("--config", "--set", "--trust", "--model"),
     )

@@ -14,12 +14,9 @@ from prunecli.commands.command import Table
 from prunecli.context.labels import Key
 from prunecli.context.manual_edits import Act
 from prunecli.context.outline import Outline, Row
-from prunecli.features.inspector.diff_screen import DiffScreen
-from prunecli.features.inspector.inspecting import Inspecting
-from prunecli.features.inspector.listing import ORDERS, Found, Listing, Order, Ranked, Rows
-from prunecli.features.inspector.map import SMALL, TALL, MapView
-from prunecli.features.inspector.text import TextScreen
-from prunecli.features.inspector.tree import TreeRows
+from prunecli.features.inspector.details import DiffScreen, TextScreen
+from prunecli.features.inspector.inspecting import ORDERS, Found, Inspecting, Listing, Order, Ranked, Rows
+from prunecli.features.inspector.tree import SMALL, TALL, MapView, TreeRows
 from prunecli.features.inspector.words import (
     HELP,
     KEYS,

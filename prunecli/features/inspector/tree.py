@@ -1,20 +1,216 @@
-"""The inspector's tree. Only the rows in view are computed and drawn, however long the session is."""
+"""The inspector's map and tree as widgets: the window as cells with a legend, and rows in columns.
 
-from collections.abc import Callable
+Only the rows in view are computed and drawn, however long the session is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from prunecli.context.labels import Key
-from prunecli.context.outline import Node, Row
-from prunecli.features.inspector.columns import Cells, Columns, cells_of, is_pruned
-from prunecli.features.inspector.listing import Order, Rows
+from prunecli.context.labels import NUMBERED, Key
+from prunecli.context.outline import USED, Node, Part, Row, WindowMap
+from prunecli.features.inspector.inspecting import Order, Rows
+from prunecli.features.inspector.words import LETTERS, is_pruned, legend, state_word, wraps
+from prunecli.model.notes import ATTACHED
 from prunecli.tui.transcript.palette import Inks, Palette, inks
+from prunecli.tui.transcript.rows import clip, width_of
+from prunecli.tui.widgets.fitting import Piece, fitted
+from prunecli.util.figures import short
+from prunecli.util.sanitize import one_line
+
+SMALL, TALL = 20, 32
+"""Screen heights: below the first, the map is one line; above the second, it takes more rows."""
+
+_COLORS: dict[Part, str] = {
+    "system": "$comment",
+    "instructions": "$type",
+    "tools": "$keyword",
+    "user": "$accent",
+    "answers": "$success",
+    "results": "$warning",
+    "notes": "$builtin",
+    "free": "$muted",
+    "reserve": "$muted",
+}
+
+
+def cell_style(part: Part) -> str:
+    return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
+
+
+class MapView(Widget):
+    can_focus = False
+    DEFAULT_CSS = "MapView { height: auto; padding: 0 1; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._map: WindowMap | None = None
+        self._title: tuple[Sequence[Piece], Sequence[Piece]] = ((), ())
+        self._tools: Sequence[Piece] = ()
+
+    def show(
+        self, found: WindowMap, title: tuple[Sequence[Piece], Sequence[Piece]], tools: Sequence[Piece] = ()
+    ) -> None:
+        """Show another map; `tools` is an extra line if there is room."""
+        if (found, title, tools) != (self._map, self._title, self._tools):
+            self._map, self._title, self._tools = found, title, tools
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
+        """Return the number of lines for this width, which may differ from the drawn width."""
+        return len(self._lines(max(1, width)))
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(max(1, self.content_size.width)))
+
+    def _lines(self, width: int) -> list[Content]:
+        height = self.app.size.height
+        lines = [fitted(*self._title, width)]
+        if self._map is not None:
+            rows = 1 if height < SMALL else 2 if height < TALL else 4
+            cells = self._map.cells(rows * width)
+            bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
+            unknown = Content.styled(LETTERS["free"] * width, cell_style("free"))
+            lines += bars or [unknown] * rows  # the same height as later, once the parts are known
+            items = legend(self._map)
+            if height < SMALL:
+                items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]
+            lines += [_legend(one) for one in wraps(items, width)]
+            if height >= TALL and self._tools:
+                lines.append(fitted(self._tools, (), width))
+        return lines
+
+
+def _bar(cells: Sequence[Part]) -> Content:
+    runs: list[tuple[str, str]] = []
+    for part in dict.fromkeys(cells):
+        runs.append((LETTERS[part] * cells.count(part), cell_style(part)))
+    return Content.assemble(*runs)
+
+
+def _legend(items: Sequence[tuple[Part | None, str]]) -> Content:
+    pieces: list[tuple[str, str]] = []
+    for part, text in items:
+        if pieces:
+            pieces.append(("   ", ""))
+        if part:
+            pieces += [(LETTERS[part], cell_style(part)), (" ", "")]
+        pieces.append((text, "$foreground" if part else "$muted"))
+    return Content.assemble(*pieces)
+
+
+WIDE, NARROW = 110, 60
+"""Screen widths: at the first, original sizes get a column; below the second, only essential columns are shown."""
+LEAST_WHAT, LEAST_WHY = 24, 18
+"""Minimum widths of label and reason; without room for both, there is no reason column."""
+_GAP = 2
+_ORDERED: dict[Order, str] = {"tokens": "tokens", "size": "size", "age": "age", "carried": "carried"}
+
+
+class Cells(NamedTuple):
+    entry: str
+    what: str
+    tokens: str
+    size: str
+    age: str
+    carried: str
+    state: str
+    why: str
+
+
+class Columns:
+    """Column positions at a width. They only grow, so that nothing jumps while scrolling."""
+
+    def __init__(self, width: int, by: Order = "order") -> None:
+        self._width = width
+        ordered = _ORDERED.get(by, "")
+        if width < NARROW:
+            names = ["what", "tokens", *([ordered] if ordered not in ("", "tokens") else []), "state"]
+        else:
+            size = ["size"] if width >= WIDE or by == "size" else []
+            names = ["entry", "what", "tokens", *size, "age", "carried", "state", "why"]
+        self._headings = {name: name + "▾" * (name == ordered) for name in names}
+        self._needed = {name: width_of(text) for name, text in self._headings.items()}
+        self._needed["why"] = 0
+        self._fit()
+
+    @property
+    def are_wide(self) -> bool:
+        return self._width >= WIDE
+
+    def widen(self, rows: Iterable[Cells]) -> bool:
+        """Widen the columns for these rows; return whether any column moved."""
+        before = dict(self._needed)
+        for row in rows:
+            for name in self._headings:
+                self._needed[name] = max(self._needed[name], width_of(getattr(row, name)))
+        if before == self._needed:
+            return False
+        self._fit()
+        return True
+
+    def _fit(self) -> None:
+        needed = self._needed
+        fixed = sum(needed[name] + _GAP for name in self._headings if name not in ("what", "why"))
+        room = max(8, self._width - fixed)
+        what, why = needed["what"], needed["why"] if "why" in self._headings else 0
+        both = room - _GAP
+        if not why or both < min(what, LEAST_WHAT) + min(why, LEAST_WHY):
+            what, why = min(what, room), 0
+        elif what + why > both:
+            why = min(why, max(both - what, both * 2 // 5, min(why, LEAST_WHY)))
+            what = both - why
+        self._widths = {**needed, "what": what, "why": why}
+
+    def line(self, row: Cells) -> tuple[str, str]:
+        return self._line({name: getattr(row, name) for name in self._headings})
+
+    def heading(self) -> str:
+        return "".join(self._line(self._headings))
+
+    def _line(self, texts: dict[str, str]) -> tuple[str, str]:
+        parts = [
+            padded(text, width) if name in ("what", "state") else f"{text:>{width}}"
+            for name, text in texts.items()
+            if (width := self._widths[name]) and name != "why"
+        ]
+        why = self._widths["why"]
+        return "  ".join(parts), " " * _GAP + padded(texts["why"], why) if why else ""
+
+
+def padded(text: str, width: int) -> str:
+    text = clip(text, width)
+    return text + " " * (width - width_of(text))
+
+
+def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
+    """Return a node as a row of the tree, with shorter words unless `wide`."""
+    kind, is_numbered = node.key.kind, node.key.seq >= 0
+    fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
+    is_said = kind in ("turn", "prompt") and is_numbered and node.state != "summary"
+    mark = "❯ " if is_said and not node.label.startswith(ATTACHED) else ""
+    cut = "✂ " if is_pruned(node) else ""
+    what = "  " * row.depth + fold + mark + cut + one_line(node.label or "(empty)")
+    is_named = kind in NUMBERED or not row.depth
+    entry = str(node.key.seq) if is_named and is_numbered else ""
+    tokens, size, carried = (
+        short(n) if node.known else "…" for n in (node.tokens, node.original, node.carried)
+    )
+    state = state_word(node)
+    if node.held:
+        state += f", {short(node.held)} held back" if wide else f", {short(node.held)} unsent"
+    if node.again >= 0:
+        state += f", shown again at {node.again}" if wide else f", see {node.again}"
+    return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))
 
 
 class TreeRows(ScrollView, can_focus=True):

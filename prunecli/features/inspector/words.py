@@ -4,11 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from prunecli.commands.command import Table
 from prunecli.context.impact import Impact
-from prunecli.context.labels import Key, bill_forms, cache_forms
+from prunecli.context.labels import PRUNED, Key, bill_forms, cache_forms
 from prunecli.context.manual_edits import Act, Plan
 from prunecli.context.measured import ToolSum
 from prunecli.context.outline import PARTS, Node, Part, WindowMap
-from prunecli.features.inspector.columns import state_word
 from prunecli.tui.transcript.rows import width_of
 from prunecli.tui.widgets.fitting import Piece
 from prunecli.util.figures import counted, money, share, short
@@ -243,3 +242,17 @@ HELP: tuple[tuple[str, str], ...] = (
 def selected_name(key: Key) -> str:
     names = {"turn": "all exchanges in this turn", "exchange": f"exchange {key.seq}"}
     return names.get(key.kind, f"the exchange with entry {key.seq}")
+
+
+def state_word(node: Node) -> str:
+    """Return the state, or for several results the number of pruned and restored ones."""
+    if node.state in ("live", "pinned", "kept", "restored") and node.key.kind in ("turn", "exchange"):
+        if node.pruned:
+            return f"{node.pruned}/{node.results} ✂"
+        if node.restored and node.state != "restored":
+            return "restored" if node.restored == node.results else f"{node.restored}/{node.results} restored"
+    return node.state
+
+
+def is_pruned(node: Node) -> bool:
+    return node.state in PRUNED

@@ -4,7 +4,7 @@ import pytest
 
 from prunecli.context.labels import Key
 from prunecli.context.outline import Node, Row
-from prunecli.features.inspector.columns import Cells, Columns, cells_of
+from prunecli.features.inspector.tree import Cells, Columns, cells_of
 from prunecli.tui.transcript.rows import width_of
 
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.inspector.diff_screen import DiffScreen
+from prunecli.features.inspector.details import DiffScreen, TextScreen
 from prunecli.features.inspector.screen import ContextScreen
-from prunecli.features.inspector.text import TextScreen
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
