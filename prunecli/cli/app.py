@@ -73,8 +73,6 @@ class Commands(TyperGroup):
 
 def _subcommand(args: list[str]) -> list[str]:
     """Return the words from the subcommand on; empty if the line has no subcommand yet."""
-    from prunecli.util.errors import UsageError
-
     try:
         return list(read(args).command)
     except UsageError:

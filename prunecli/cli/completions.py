@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from prunecli.util.errors import PrunecliError
 from prunecli.util.paths import Places, names_in
 
 Offer = tuple[str, str]
@@ -53,7 +54,6 @@ def models(incomplete: str) -> list[Offer]:
 def _models() -> Iterator[str]:
     from prunecli.config.sources import load
     from prunecli.providers.models import ALIASES, ModelTable
-    from prunecli.util.errors import PrunecliError
 
     places = Places.of(os.environ)
     yield from ("demo", *ALIASES)

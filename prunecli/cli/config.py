@@ -8,6 +8,8 @@ import typer
 from prunecli.cli.shared import asked_before, configured, group
 from prunecli.config.sample import init
 from prunecli.config.sources import user_files
+from prunecli.providers.models import expectations_of
+from prunecli.tui.themes import load_theme
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places
 
@@ -38,9 +40,6 @@ def init_() -> None:
 @app.command("check")
 def check(ctx: typer.Context) -> None:
     """Check all configuration files and report errors."""
-    from prunecli.providers.models import expectations_of
-    from prunecli.tui.themes import load_theme
-
     config, places = configured(ctx), Places.of(os.environ)
     expectations_of(places)
     try:

@@ -5,7 +5,9 @@ the flags are parsed here, and the Typer application (`prunecli.cli`) derives he
 argparse and getopt support neither a flag with an optional value nor a first word that is a subcommand or a prompt.
 """
 
+import json
 import math
+import re
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from prunecli.cli.installed import installed
 from prunecli.plugins.features import features
 from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
+from prunecli.util.near import near
 
 OWN_COMMANDS: Mapping[str, str] = {
     "sessions": "List, search, show, verify, audit and remove sessions, and more.",
@@ -78,8 +81,6 @@ def _name(text: str) -> str:
 
 
 def _id(text: str) -> str:
-    import re
-
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", text):
         raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
     if re.search(r"-t[0-9]+$", text):
@@ -89,8 +90,6 @@ def _id(text: str) -> str:
 
 def _rules(text: str) -> str:
     """Split rules at commas outside parentheses and return them as a JSON list."""
-    import json
-
     rules, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")")
@@ -288,10 +287,8 @@ def _known(name: str) -> Flag:
         return flag
     if hint := _OTHER_AGENTS.get(name):
         raise UsageError(f"{name}: no such flag", hint)
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, _BY_NAME, 1)
-    raise UsageError(f"{name}: no such flag", f"did you mean {near[0]}?" if near else "see prunecli --help")
+    found = near(name, _BY_NAME)
+    raise UsageError(f"{name}: no such flag", f"did you mean {found}?" if found else "see prunecli --help")
 
 
 def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:

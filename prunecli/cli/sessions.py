@@ -26,7 +26,11 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage, plain_text, tool_uses
 from prunecli.model.record_codec import record_to_json
 from prunecli.model.requests import TTL_MS
+from prunecli.providers.models import ModelTable, cost, token_factor
+from prunecli.providers.tokenizer import counter
+from prunecli.runtime.offered_models import recorded_prices, with_prices
 from prunecli.runtime.sessions import Costs, hit_row, line_of, row_of
+from prunecli.session.audit import audit
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.session_files import remove, tasks_of
@@ -113,9 +117,6 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print the records, one per line.")] = False,
 ) -> None:
     """Show the conversation of a session."""
-    from prunecli.providers.models import token_factor
-    from prunecli.providers.tokenizer import counter
-
     path, estimator = _path(session), configured(ctx).pruning.estimator
     loaded = Session.load(path, Context(counter(estimator), token_factor), writable=False)
     for notice in loaded.notices:
@@ -153,11 +154,6 @@ def audit_(
 
 
 def _audited(ctx: typer.Context, path: Path) -> "Audit":
-    from prunecli.providers.models import ModelTable, cost, token_factor
-    from prunecli.providers.tokenizer import counter
-    from prunecli.runtime.offered_models import recorded_prices, with_prices
-    from prunecli.session.audit import audit
-
     places = Places.of(os.environ)
     config = configured(ctx)
     table = ModelTable.load(places.shipped_data, config.models)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -12,12 +12,11 @@ from prunecli.cli.installed import installed
 from prunecli.cli.launch import complain, working_directory
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
+from prunecli.safety.trust import TrustStore
+from prunecli.session.store import Store
 from prunecli.util.errors import ConfigError, PrunecliError, SessionError, UsageError
 from prunecli.util.launch_options import Launch
 from prunecli.util.paths import Places
-
-if TYPE_CHECKING:
-    from prunecli.session.store import Store
 
 
 def single(command: Callable[..., Any], kind: type[TyperCommand] = TyperCommand) -> typer.Typer:
@@ -76,8 +75,6 @@ def configured(ctx: typer.Context) -> Config:
 
 def configured_by(asked: Launch) -> Config:
     """Return the configuration of this directory with these flags. Raises ConfigError."""
-    from prunecli.safety.trust import TrustStore
-
     places, cwd = Places.of(os.environ), working_directory()
     return load(
         places,
@@ -91,8 +88,6 @@ def configured_by(asked: Launch) -> Config:
 
 
 def own_sessions() -> "Store":
-    from prunecli.session.store import Store
-
     return Store(Places.of(os.environ).sessions)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 
 from prunecli.config.declared import Key
+from prunecli.util.near import near
 
 _PART = re.compile(r'[ \t]*([A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|\'[^\']*\')[ \t]*')
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -69,8 +70,6 @@ def _unquoted(part: str) -> str | None:
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.0) -> str:
     """Return the most similar known name, whatever its case, with at least this likeness (0 to 1), or ""."""
-    from difflib import get_close_matches  # only needed for errors
-
     folded = {one.lower(): one for one in known}
-    found = get_close_matches(name[:_SHOWN].lower(), folded, 1, likeness)
-    return folded[found[0]] if found else ""
+    found = near(name[:_SHOWN].lower(), folded, likeness)
+    return folded[found] if found else ""

@@ -29,9 +29,13 @@ from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Pati
 from prunecli.providers.stream import Assembly
 from prunecli.providers.wire import Endpoint, Wire, connected
 from prunecli.util.errors import BadRequest, ConnectionLost, ProviderError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     import httpx2
+else:
+    httpx2 = lazy("httpx2")
+
 
 _COUNT = "/v1/messages/count_tokens"
 _MAX_LIST_BYTES = 16_000_000
@@ -214,8 +218,6 @@ class AnthropicProvider:
     async def _attempt(
         self, wire: Wire, path: str, body: bytes | None, betas: tuple[str, ...]
     ) -> "httpx2.Response":
-        import httpx2
-
         handled = sys.exception()
         kept_alive, self._kept_alive = self._kept_alive, False
         patience = self._patience.first + len(body or b"") / _SLOWEST_UPLOAD

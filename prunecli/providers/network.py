@@ -5,7 +5,9 @@ checked here first, and an error names the variable.
 """
 
 import os
+import ssl
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -76,7 +78,6 @@ def _is_spared(host: str, port: int, environ: Mapping[str, str]) -> bool:
 def _is_inside(host: str, network: str) -> bool:
     if not network or not (host[-1:].isdigit() or ":" in host):
         return False
-    from ipaddress import ip_address, ip_network  # deferred: few hosts are addresses
 
     try:
         return ip_address(host) in ip_network(network, strict=False)
@@ -106,7 +107,6 @@ def _is_proxy(url: str) -> bool:
 def _check_certificates(path: str) -> None:
     if not path:
         return
-    import ssl
 
     try:
         ssl.create_default_context(cafile=path)

@@ -16,9 +16,13 @@ from prunecli.providers.failures import MAX_ERROR_BYTES, Failures
 from prunecli.providers.sse import EventDecoder, ServerEvent
 from prunecli.util.errors import ProviderError
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     import httpx2
+else:
+    httpx2 = lazy("httpx2")
+
 
 _HEAD_BYTES = 2_000
 _MOST_AT_ONCE = 65_536
@@ -163,8 +167,6 @@ class EventReader:
 
     async def _next(self, seconds: float) -> bytes | None:
         """Return what has arrived, or wait this many seconds for more; None at the end of the body."""
-        import httpx2
-
         try:
             while not self._arrived:
                 if self._collecting.done():

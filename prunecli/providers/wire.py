@@ -6,6 +6,7 @@ when a wire is made: httpx2 takes about 0.1 s of CPU, the SDK more than a second
 
 import re
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,12 +17,16 @@ from prunecli.providers.network import Route
 from prunecli.providers.registry import Transport
 from prunecli.util.errors import ConfigError, Unauthorized
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import shortened, without_password
 
 if TYPE_CHECKING:
-    import ssl
-
+    import anthropic
     import httpx2
+else:
+    anthropic = lazy("anthropic")
+    httpx2 = lazy("httpx2")
+
 
 _ACCEPT = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
 _VERSION = "2023-06-01"
@@ -85,8 +90,6 @@ class HttpWire:
     """Sends requests over httpx2. Reads nothing from the environment; follows no redirect."""
 
     def __init__(self, endpoint: Endpoint, route: Route, connect_seconds: float) -> None:
-        import httpx2
-
         self._client = httpx2.AsyncClient(
             base_url=endpoint.base_url,
             headers={
@@ -125,9 +128,6 @@ class SdkWire:
     identities."""
 
     def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
-        import anthropic
-        import httpx2
-
         finds_its_own = endpoint.is_anthropic and not endpoint.secrets
         headers: dict[str, Any] = dict(_ACCEPT)
         if not endpoint.is_anthropic:  # where the SDK would send a key as a bearer token
@@ -148,9 +148,6 @@ class SdkWire:
             raise _no_credential(error) from error
 
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
-        import anthropic
-        import httpx2
-
         raw: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": anthropic.AsyncStream[object]}
         if headers:
             raw["options"] = {"headers": headers}
@@ -206,6 +203,5 @@ def _tls(endpoint: Endpoint, route: Route) -> "ssl.SSLContext | bool":
     """Return the TLS context, only for https addresses, because loading the certificates takes time."""
     if urlsplit(endpoint.base_url).scheme != "https":
         return False
-    import ssl
 
     return ssl.create_default_context(cafile=route.ca_file) if route.ca_file else True

@@ -16,6 +16,7 @@ from prunecli.model.notes import newest_notice, notice
 from prunecli.model.requests import PREAMBLE, system_texts
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
+from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.util.errors import UsageError
 from prunecli.util.sanitize import one_line
 
@@ -35,8 +36,6 @@ def folder_of(text: str, setup: Setup) -> Path:
 
 def real_folder(text: str, cwd: Path, home: Path) -> Path:
     """Return the real path of a folder to add, given the working directory and the home folder. Raises UsageError."""
-    from prunecli.tools.files.secret_paths import looks_secret
-
     given = str(home) + text[1:] if text == "~" or text.startswith("~/") else text
     try:
         real = Path(os.path.realpath(os.path.join(cwd, given), strict=True))

@@ -8,16 +8,17 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.strategies.auto import LOSING
 from prunecli.runtime.choices import Choices
 from prunecli.session.session import Session
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
-    from prunecli.context.spending import Paid, Pruning
+    from prunecli.context import spending
+else:
+    spending = lazy("prunecli.context.spending")
 
 
-def payments(session: Session, choices: Choices) -> "list[Paid]":
+def payments(session: Session, choices: Choices) -> "list[spending.Paid]":
     """Return all responses with usage, oldest first."""
-    from prunecli.context.spending import payments_of  # deferred, since startup does not need it
-
-    return payments_of(session.records, session.context, choices.known_price)
+    return spending.payments_of(session.records, session.context, choices.known_price)
 
 
 class Balance:
@@ -30,7 +31,7 @@ class Balance:
         self, session: Callable[[], Session], choices: Callable[[], Choices], responses: Callable[[], int]
     ) -> None:
         self._session, self._choices = session, choices
-        self._known: tuple[Session, int, Pruning] | None = None
+        self._known: tuple[Session, int, spending.Pruning] | None = None
         self._responses = responses
         self._saved: tuple[Session, int, float | None] | None = None
         self._said: tuple[Session, set[str]] | None = None
@@ -44,7 +45,7 @@ class Balance:
         return self._said[1]
 
     @property
-    def now(self) -> "Pruning":
+    def now(self) -> "spending.Pruning":
         session = self._session()
         if self._known is None or self._known[0] is not session or self._known[1] != len(session.records):
             self._known = session, len(session.records), self._of(session)
@@ -61,11 +62,9 @@ class Balance:
             self._saved = session, responses, self.now.balance
         return self._saved[2]
 
-    def _of(self, session: Session) -> "Pruning":
-        from prunecli.context.spending import balance
-
+    def _of(self, session: Session) -> "spending.Pruning":
         choices = self._choices()
-        return balance(session.records, session.context, choices.known_price)
+        return spending.balance(session.records, session.context, choices.known_price)
 
     def beside(self, ledger: Ledger) -> Ledger:
         """Return the ledger with this balance, computed when read."""

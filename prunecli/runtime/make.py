@@ -30,11 +30,19 @@ from prunecli.safety.trust import TrustStore
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.util.launch_options import PICKER, Launch
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.safety.sandbox.walls import Walls
+
+if TYPE_CHECKING:
+    from prunecli.runtime import local_servers, rules_as_walls
+else:
+    local_servers = lazy("prunecli.runtime.local_servers")
+    rules_as_walls = lazy("prunecli.runtime.rules_as_walls")
+
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
 """The first line shown to a new user; it fits 80 columns."""
@@ -81,7 +89,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         added=added,
         append_prompt=launch_flags.appended(asked),
         naming=[asked.name] if asked.name else [],
-        local_ports=_local_ports(environ) if demo else (),
+        local_ports=local_servers.ports(environ) if demo else (),
     )
     table = ModelTable.load(places.shipped_data, config.models)
 
@@ -141,14 +149,6 @@ def _answering(config: Config, environ: Mapping[str, str], places: Places) -> Co
     return config
 
 
-def _local_ports(environ: Mapping[str, str]) -> tuple[int, ...]:
-    from prunecli.runtime.local_servers import (
-        ports,
-    )  # deferred: only needed without a key, to look for servers
-
-    return ports(environ)
-
-
 def _trust_notes(setup: Setup, trusted: bool, changed: bool) -> list[str]:
     """Return the notices about settings that do not take effect: changed ones, links out of the project, and
     instructions that can't be read."""
@@ -177,11 +177,7 @@ def _model_notes(config: Config, runtime: Runtime) -> list[str]:
 
 def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeWalls:
     def make(config: Config, rules: Callable[[], Rules]) -> "Walls":
-        from prunecli.runtime.rules_as_walls import (
-            make_walls,
-        )  # deferred, so that startup does not wait for it
-
-        return make_walls(config, places, cwd, env, rules, lambda: added.paths)
+        return rules_as_walls.make_walls(config, places, cwd, env, rules, lambda: added.paths)
 
     return make
 

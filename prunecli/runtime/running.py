@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from importlib import import_module
+from os import urandom
 
 from prunecli.agent.execute import Executor
 from prunecli.agent.hooks import Recordable
@@ -77,6 +78,4 @@ def run_of(host: Host) -> Run:
 
 
 def _jitter() -> float:
-    from random import random  # deferred, since most requests are not sent again
-
-    return random()  # noqa: S311
+    return int.from_bytes(urandom(4)) / 2**32

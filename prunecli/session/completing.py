@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from prunecli.context.impact import foretold
 from prunecli.context.state import Context
 from prunecli.model.codec import well_formed
 from prunecli.model.events import Event, PrunApplied, UserMessage
@@ -19,8 +20,6 @@ def completed(event: Event, context: Context) -> Event:
     if isinstance(event, UserMessage):
         return _well_formed(event)
     if isinstance(event, PrunApplied):
-        from prunecli.context.impact import foretold  # deferred: the first request does not need it
-
         return foretold(context, event)
     return event
 

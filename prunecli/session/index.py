@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING
 from prunecli.session.digest import Digest, begins_record, whole_record
 from prunecli.session.lines import record_lines
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.regular import open_regular
 
 if TYPE_CHECKING:
     import sqlite3
+else:
+    sqlite3 = lazy("sqlite3")
+
 
 SCHEMA = 3
 MARK_BYTES = 64
@@ -88,8 +92,6 @@ class Index:
     def _rows(self, database: "sqlite3.Connection | None", within: str) -> dict[str, IndexRow]:
         if database is None:
             return {}
-        import sqlite3
-
         found: dict[str, IndexRow] = {}
         try:
             rows = database.execute(_ROWS, (os.fsencode(within), os.fsencode(within) + b"\xff"))
@@ -107,8 +109,6 @@ class Index:
 def opened(path: Path, table: str, columns: str, version: int) -> "sqlite3.Connection | None":
     """Open a cache with one table, made anew if it is damaged or of another version. Return None if it cannot be
     used: a cache only saves time."""
-    import sqlite3  # takes ten milliseconds, and only lists and sums need it
-
     for _ in range(2):
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -143,8 +143,6 @@ def keep(
     database: "sqlite3.Connection", table: str, rows: Sequence[tuple[object, ...]], gone: Iterable[bytes] = ()
 ) -> None:
     """Write rows of a cache, which begin with their paths, and drop the rows of other paths."""
-    import sqlite3
-
     with suppress(sqlite3.Error):
         database.execute("begin immediate")
         database.executemany(f"delete from {table} where path = ?", [(path,) for path in gone])  # noqa: S608

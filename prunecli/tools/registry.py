@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from prunecli.plugins.app import Installed
 from prunecli.plugins.features import features
 from prunecli.util.errors import ToolError
+from prunecli.util.near import near
 from prunecli.util.paths import names_in
 
 if TYPE_CHECKING:
@@ -90,11 +91,9 @@ def _load(wanted: str, installed: Installed) -> "Tool":
         tool: Tool = made() if isinstance(made, type) else made
         return tool
     if wanted not in own():
-        from difflib import get_close_matches
-
         known = names(installed)
-        near = get_close_matches(wanted, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
+        found = near(wanted, known)
+        hint = f"did you mean {found}?" if found else f"there are {', '.join(known)}."
         raise ToolError(f"There is no tool {wanted!r}; {hint}")
     module = importlib.import_module(f"prunecli.tools.{wanted}")
     for value in vars(module).values():

@@ -8,12 +8,14 @@ import typer
 
 from prunecli.cli.launch import working_directory
 from prunecli.cli.shared import configured, single
+from prunecli.features.doctor.checkup import MARKS, checkup, model_of, patient_of, refusals_of
+from prunecli.features.doctor.probing import price, probe, questions
+from prunecli.providers.registry import Finding
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.features.doctor.checkup import Patient
-    from prunecli.providers.registry import Finding
 
 
 def doctor(
@@ -28,8 +30,6 @@ def doctor(
 
     Exit with 1 if there is a problem.
     """
-    from prunecli.features.doctor.checkup import checkup, patient_of
-
     if probe and offline:
         raise typer.BadParameter("--probe contacts the endpoint; omit --offline")
     cwd = working_directory()
@@ -44,10 +44,6 @@ def doctor(
 
 
 def _probed(patient: "Patient", *, answers: bool) -> "list[Finding]":
-    from prunecli.features.doctor.checkup import model_of, refusals_of
-    from prunecli.features.doctor.probing import price, probe, questions
-    from prunecli.providers.registry import Finding
-
     if not answers:
         _show(Finding("features", "warning", "not probed: the endpoint does not answer"))
         return []
@@ -64,8 +60,6 @@ def _probed(patient: "Patient", *, answers: bool) -> "list[Finding]":
 
 
 def _show(one: "Finding") -> None:
-    from prunecli.features.doctor.checkup import MARKS
-
     hint = f"  ({one.hint})" if one.hint else ""
     typer.echo(one_line(f"{MARKS[one.state]:<4}  {one.name:<13}  {one.said}{hint}"))
 

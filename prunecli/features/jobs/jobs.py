@@ -25,9 +25,11 @@ from prunecli.model.signals import Notice
 from prunecli.runtime.background import Background
 from prunecli.runtime.parts import Part
 from prunecli.session.session import Session
+from prunecli.tools.tool import text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.private_file import make_private
 from prunecli.util.sanitize import one_line, shortened
 
@@ -38,6 +40,14 @@ if TYPE_CHECKING:
     from prunecli.tools.processes.command import Moved
     from prunecli.tools.processes.confinement import Confined
     from prunecli.tools.tool import ToolContext, ToolOutput
+
+if TYPE_CHECKING:
+    from prunecli.features.jobs import job as job_module
+    from prunecli.tools.processes import background
+else:
+    background = lazy("prunecli.tools.processes.background")
+    job_module = lazy("prunecli.features.jobs.job")
+
 
 MOST = 16
 """Maximum jobs that run at a time."""
@@ -153,11 +163,9 @@ class Jobs(Part):
     def movable(self, *, soon: bool) -> "_Moving":
         """Return the object that can move a new command to the background: `soon`, or when the user asks. Raises
         ToolError."""
-        from prunecli.tools.processes.background import KeptOutput
-
         if soon and self.count >= MOST:
             raise ToolError(f"{MOST} jobs are running: stop one first.")
-        output = KeptOutput(self._folder() / new_id())
+        output = background.KeptOutput(self._folder() / new_id())
         moving = _Moving(self, output, self._host.setup.clock())
         if soon:
             try:
@@ -185,11 +193,9 @@ class Jobs(Part):
     def begin(
         self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
     ) -> "Job":
-        from prunecli.features.jobs.job import Job
-
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
         parts = number, command, moving.output, moving.begun, self._host.setup.clock
-        job = Job.of(moved, *parts, self._host.who)
+        job = job_module.Job.of(moved, *parts, self._host.who)
         job.box, job.rest = box, rest
         self.all.append(job)
         self._tasks.start(self._follow(job))
@@ -222,10 +228,8 @@ class Jobs(Part):
             if job.id == began.id:
                 job.look()
                 return job
-        from prunecli.features.jobs.job import Job
-
         parts = number, began.command, began.at, self._host.setup.clock
-        job = Job.found(self._folder() / began.id, *parts, self.records.ends.get(number, ""))
+        job = job_module.Job.found(self._folder() / began.id, *parts, self.records.ends.get(number, ""))
         self.all.append(job)
         return job
 
@@ -268,8 +272,6 @@ class Jobs(Part):
 
     def listed(self) -> "ToolOutput":
         """Return all jobs, one line each."""
-        from prunecli.tools.tool import text_output
-
         jobs = self.of_session()
         told: list[Json] = [job.number for job in jobs if job.over]
         return text_output("\n".join(job.line() for job in jobs) or "No jobs", {"jobs_told": told})
@@ -319,10 +321,8 @@ class Jobs(Part):
         running = [job for job in mine if not job.over]
         left = [job for job in self.all if job.is_left and job.child and not job.over]
         if left:
-            from prunecli.tools.processes.background import wait_for_detached
-
             for job in left:
-                await asyncio.to_thread(wait_for_detached, job.output, END_SECONDS)
+                await asyncio.to_thread(background.wait_for_detached, job.output, END_SECONDS)
                 with suppress(OSError, ToolError):
                     await job.rest.aclose()
         await asyncio.gather(*(job.stop(END_SECONDS) for job in running))
@@ -390,10 +390,11 @@ class _Moving:
 
 
 def _sweep(folder: Path) -> None:
-    from prunecli.tools.processes.background import KeptOutput
-
     for name in os.listdir(folder):
         path = folder / name
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > LEFT_DAYS * 86_400 and not KeptOutput(path).supervisor():
+            if (
+                time.time() - path.stat().st_mtime > LEFT_DAYS * 86_400
+                and not background.KeptOutput(path).supervisor()
+            ):
                 shutil.rmtree(path, ignore_errors=True)

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
@@ -14,20 +15,22 @@ from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, single
 from prunecli.context.state import Context
-from prunecli.features.money.usage import Pricing, Sums
+from prunecli.features.money.stats_page import page
+from prunecli.features.money.usage import Pricing, Sums, cells, cost_words, pruning_words
 from prunecli.features.money.usage_store import UsageReport, UsageStore, report_of
 from prunecli.front.html import check_page, write_new
 from prunecli.model.codec import well_formed
+from prunecli.providers.models import ModelTable, cost, token_factor
+from prunecli.providers.tokenizer import counter
+from prunecli.runtime.offered_models import with_prices
 from prunecli.session.store import Store
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import counted, share, short
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line, visible
 
 MOST_ROWS = 20
 """Maximum rows of each table on the terminal; JSON and the page have all rows."""
 _NAME = 20
-_UNKNOWN = "$ ?"
-"""The text if no request has a known price."""
 _HEAD = ("requests", "prompt", "output", "hit", "cost", "prunes", "saved")
 _WIDTHS = (8, 7, 6, 4, 9, 6, 8)
 
@@ -50,8 +53,6 @@ def stats(
         check_page(html)
     report = _report(ctx, days, well_formed(str(working_directory())) if project else "")
     if html is not None:
-        from prunecli.features.money.stats_page import page
-
         write_new(html, page(report), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
     typer.echo(json.dumps(report.to_json(), indent=1) if as_json else visible("\n".join(lines(report))))
@@ -81,10 +82,6 @@ def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
 
 def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:
     """Return the pricing of usage under this configuration, and a key that changes with it."""
-    from prunecli.providers.models import ModelTable, cost, token_factor
-    from prunecli.providers.tokenizer import counter
-    from prunecli.runtime.offered_models import with_prices
-
     config = configured(ctx)
     table = ModelTable.load(places.shipped_data, config.models)
     ttl, estimator = config.model.cache_ttl, config.pruning.estimator
@@ -104,8 +101,6 @@ _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
 def hash_of(data: bytes) -> str:
-    from hashlib import sha256
-
     return sha256(data).hexdigest()[:16]
 
 
@@ -138,41 +133,8 @@ def _summary(report: UsageReport) -> list[str]:
         " · ".join(filter(None, [span, counted(sessions, "session"), counted(projects, "project")])),
         f"{counted(sums.requests, 'request')}: {short(sums.prompt)} prompt tokens, {share(sums.hit)} from the cache; "
         f"{short(sums.output)} output",
-        f"{_cost(sums)}; {pruning_words(sums)}",
+        f"{cost_words(sums)}; {pruning_words(sums)}",
     ]
-
-
-def pruning_words(sums: Sums) -> str:
-    if not sums.withheld:
-        return "no tokens saved by pruning"
-    words = f"pruning kept ~{short(sums.withheld)} tokens out of requests"
-    return words if _cost(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
-
-
-def _saved(sums: Sums) -> str:
-    """Return the net effect of pruning as text: saved ~$1.84."""
-    return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
-
-
-def _cost(sums: Sums) -> str:
-    if sums.requests and sums.unpriced == sums.requests:
-        return _UNKNOWN
-    return money(sums.cost) + ("+?" if sums.unpriced else "")
-
-
-def cells(sums: Sums) -> tuple[str, ...]:
-    cost, change = _cost(sums), ""
-    if sums.withheld or sums.saved:
-        change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN
-    return (
-        f"{sums.requests:,}",
-        short(sums.prompt),
-        short(sums.output),
-        share(sums.hit) if sums.prompt else "-",
-        cost,
-        f"{sums.prunes:,}" if sums.prunes else "",
-        change,
-    )
 
 
 def _table(title: str, parts: dict[str, Sums], *, newest: bool = False) -> list[str]:

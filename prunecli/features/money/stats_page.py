@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from html import escape
 
-from prunecli.features.money.stats import cells, pruning_words
-from prunecli.features.money.usage import Sums
+from prunecli.features.money.usage import Sums, cells, pruning_words
 from prunecli.features.money.usage_store import UsageReport
 from prunecli.front.html import STYLE, head
 from prunecli.util.figures import counted, money, share, short

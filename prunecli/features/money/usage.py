@@ -26,6 +26,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage
 from prunecli.providers.models import Prices
 from prunecli.runtime.offered_models import recorded_prices
+from prunecli.util.figures import money, share, short
 from prunecli.util.frozen import frozen
 
 Origin: TypeAlias = Literal["own", "copied", "imported"]
@@ -234,4 +235,43 @@ def _of(one: Paid) -> Sums:
         one.cost or 0.0,
         int(one.cost is None),
         one.withheld,
+    )
+
+
+# In words ----------------------------------------------------------------------------------------------------
+
+_UNKNOWN = "$ ?"
+"""The text if no request has a known price."""
+
+
+def pruning_words(sums: Sums) -> str:
+    if not sums.withheld:
+        return "no tokens saved by pruning"
+    words = f"pruning kept ~{short(sums.withheld)} tokens out of requests"
+    return words if cost_words(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
+
+
+def _saved(sums: Sums) -> str:
+    """Return the net effect of pruning as text: saved ~$1.84."""
+    return f"{'saved' if sums.saved >= 0 else 'cost'} ~{money(abs(sums.saved))}"
+
+
+def cost_words(sums: Sums) -> str:
+    if sums.requests and sums.unpriced == sums.requests:
+        return _UNKNOWN
+    return money(sums.cost) + ("+?" if sums.unpriced else "")
+
+
+def cells(sums: Sums) -> tuple[str, ...]:
+    cost, change = cost_words(sums), ""
+    if sums.withheld or sums.saved:
+        change = f"{'-' if sums.saved < 0 else ''}{money(abs(sums.saved))}" if cost != _UNKNOWN else _UNKNOWN
+    return (
+        f"{sums.requests:,}",
+        short(sums.prompt),
+        short(sums.output),
+        share(sums.hit) if sums.prompt else "-",
+        cost,
+        f"{sums.prunes:,}" if sums.prunes else "",
+        change,
     )

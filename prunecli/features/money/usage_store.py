@@ -18,9 +18,13 @@ from prunecli.session.index import keep, opened
 from prunecli.session.loading import whole
 from prunecli.session.log import read_log
 from prunecli.util.errors import SessionError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     import sqlite3
+else:
+    sqlite3 = lazy("sqlite3")
+
 
 NAME = "usage.sqlite"
 SCHEMA = 1
@@ -73,8 +77,6 @@ class UsageStore:
             return "", None
         mark = f"{self._key} {state.st_ino} {state.st_size} {state.st_mtime_ns}"
         if database is not None:
-            import sqlite3
-
             with suppress(sqlite3.Error, ValueError, TypeError, KeyError):
                 query = "select data from usage where path = ? and mark = ?"
                 if row := database.execute(query, (os.fsencode(path), mark)).fetchone():

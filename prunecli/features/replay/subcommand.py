@@ -18,9 +18,20 @@ from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import columns_of, working
 from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
 from prunecli.features.replay import flags as flags
+from prunecli.features.replay.fit import fitted
+from prunecli.features.replay.prefix import together
+from prunecli.features.replay.rates import Table
+from prunecli.features.replay.rows import Report, lines
+from prunecli.features.replay.series import Courses, page
+from prunecli.features.replay.stage import NO_PRUNING, Replayed, Setting, Stage
+from prunecli.features.replay.working import each_session
 from prunecli.front.html import check_page, check_writable, write_new
 from prunecli.model.requests import TTL_MS
+from prunecli.providers.models import ModelTable, load_expectations
+from prunecli.session.importers.finding import session_files, sessions_of
+from prunecli.session.importers.handoff import find
 from prunecli.session.importers.known_agents import is_agent
+from prunecli.session.importers.opencode_store import in_store
 from prunecli.util.errors import ConfigError, SessionNotFound, UsageError
 from prunecli.util.figures import counted, short
 from prunecli.util.frozen import frozen
@@ -31,9 +42,6 @@ from prunecli.util.sanitize import visible
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
     from prunecli.context.expectations import Expectations
-    from prunecli.features.replay.rows import Report
-    from prunecli.features.replay.series import Courses
-    from prunecli.features.replay.stage import Setting, Stage
     from prunecli.features.replay.working import Outcome
 
 Result = TypeVar("Result")
@@ -111,11 +119,8 @@ def replay(
     _complain(problems)
     if not report.sessions:
         raise _nothing()
-    from prunecli.features.replay.rows import lines
 
     if html is not None:
-        from prunecli.features.replay.series import page
-
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
     table = visible("\n".join(lines(report, columns_of(sys.stdout))))
@@ -132,8 +137,6 @@ def _check_outputs(html: Path | None, fit: str) -> None:
         return
     check_writable(to := Path(fit))
     if os.path.exists(to) and to.stat().st_size:
-        from prunecli.providers.models import load_expectations
-
         try:
             load_expectations(to.parent, to)
         except ConfigError:
@@ -157,11 +160,6 @@ def _setup(asked: Asked, stage: "Stage") -> str:
 
 
 def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
-    from prunecli.features.replay.prefix import together
-    from prunecli.features.replay.rows import Report
-    from prunecli.features.replay.series import Courses
-    from prunecli.features.replay.stage import Replayed, Stage
-
     courses = Courses()
 
     def take(one: Replayed) -> Replayed:
@@ -180,9 +178,6 @@ def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple
 
 
 def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
-    from prunecli.features.replay.fit import fitted
-    from prunecli.features.replay.stage import Stage
-
     done, problems = _each(paths, make, Stage.evidence)
     _complain(problems)
     if not done:
@@ -215,8 +210,6 @@ def _each(
 
     An interrupt stops the work at once and reports the progress.
     """
-    from prunecli.features.replay.working import each_session
-
     done: list[Result] = []
     failed: list[Outcome[Result]] = []
     outcomes = each_session(paths, make, job)
@@ -266,10 +259,6 @@ def _interrupts() -> Iterator[None]:
 
 def stage_of(asked: Asked) -> "Stage":
     """Return the settings of a replay from its command line. Raises UsageError and ConfigError."""
-    from prunecli.features.replay.rates import Table
-    from prunecli.features.replay.stage import Stage
-    from prunecli.providers.models import ModelTable
-
     config = configured_by(asked.launch)
     names = asked.strategies or _all(config)
     config = with_options(
@@ -305,8 +294,6 @@ def _expectations(asked: Asked, places: Places) -> "Expectations":
 
     Raises UsageError for a wrong `--expectations`, and ConfigError for a damaged file of the user.
     """
-    from prunecli.providers.models import load_expectations
-
     try:
         return load_expectations(places.shipped_data, asked.expectations or places.expectations_file)
     except ConfigError as error:
@@ -319,8 +306,6 @@ def _expectations(asked: Asked, places: Places) -> "Expectations":
 
 def _setting(asked: Asked, config: "Config", name: str) -> "Setting | None":
     """Return the settings for replaying a strategy; None for no pruning without spill, which is always replayed."""
-    from prunecli.features.replay.stage import NO_PRUNING, Setting
-
     spill = name == "auto" if asked.spill is None else asked.spill
     if name == NO_PRUNING and not spill:
         return None
@@ -393,10 +378,6 @@ def _files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
 
 
 def _files(source: str, problems: list[str]) -> list[Path]:
-    from prunecli.session.importers.finding import session_files, sessions_of
-    from prunecli.session.importers.handoff import find
-    from prunecli.session.importers.opencode_store import in_store
-
     path = Path(source)
     if ":" in source and is_agent(source) and not os.path.exists(path):
         return [find(source, os.environ, working_directory()).path]

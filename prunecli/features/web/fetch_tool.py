@@ -8,10 +8,16 @@ from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
-    from prunecli.tools.web.address import Address
-    from prunecli.tools.web.download import Download
+    from prunecli.features.web import page
+    from prunecli.tools.web import access, address, download
+else:
+    address = lazy("prunecli.tools.web.address")
+    access = lazy("prunecli.tools.web.access")
+    download = lazy("prunecli.tools.web.download")
+    page = lazy("prunecli.features.web.page")
 
 
 @frozen
@@ -45,35 +51,27 @@ class WebFetch:
 
     def check(self, given: WebFetchInput, context: ToolContext) -> None:
         """Raise ToolError for an address that is refused in any case, so that the user is not asked about it."""
-        from prunecli.tools.web.address import refusal
-
         private = context.parts["web"].private if "web" in context.parts else ()
-        if why := refusal(_parsed(given.url, private), private):
+        if why := address.refusal(_parsed(given.url, private), private):
             raise ToolError(why)
 
     async def run(self, given: WebFetchInput, context: ToolContext) -> ToolOutput:
-        from prunecli.features.web.page import blocks_of
-        from prunecli.tools.web.access import Web  # deferred: loaded at each startup, but few sessions fetch
-        from prunecli.tools.web.download import download
-
-        web: Web = context.parts.get("web") or Web()
-        address = _parsed(given.url, web.private)
-        context.progress(f"fetching from {address.site}")
-        found = await download(address, web)
+        web: access.Web = context.parts.get("web") or access.Web()
+        asked = _parsed(given.url, web.private)
+        context.progress(f"fetching from {asked.site}")
+        found = await download.download(asked, web)
         if found.elsewhere is not None:
-            return text_output(_elsewhere(address, found.elsewhere))
-        return ToolOutput(await blocks_of(found, context.media), details=_details(found))
+            return text_output(_elsewhere(asked, found.elsewhere))
+        return ToolOutput(await page.blocks_of(found, context.media), details=_details(found))
 
 
-def _parsed(url: str, private: tuple[str, ...] = ()) -> "Address":
-    from prunecli.tools.web.address import parsed
-
-    return parsed(url, private)
+def _parsed(url: str, private: tuple[str, ...] = ()) -> "address.Address":
+    return address.parsed(url, private)
 
 
-def _elsewhere(asked: "Address", to: "Address") -> str:
+def _elsewhere(asked: "address.Address", to: "address.Address") -> str:
     return f"{asked.url} redirects to another host, so nothing was fetched. To get it, call web_fetch with {to.url}"
 
 
-def _details(found: "Download") -> dict[str, Json]:
+def _details(found: "download.Download") -> dict[str, Json]:
     return {"url": found.address.url, "bytes": len(found.body), "truncated": found.cut}

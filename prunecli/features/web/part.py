@@ -3,9 +3,15 @@
 from typing import TYPE_CHECKING
 
 from prunecli.runtime.parts import Part
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     from prunecli.tools.web.access import Web
+
+if TYPE_CHECKING:
+    from prunecli.runtime import web_access
+else:
+    web_access = lazy("prunecli.runtime.web_access")
 
 
 class WebPart(Part):
@@ -13,6 +19,4 @@ class WebPart(Part):
 
     @property
     def for_tools(self) -> "Web":
-        from prunecli.runtime.web_access import web_of  # deferred, since startup does not need it
-
-        return web_of(self.host.choices.config, self.host.setup.environ)
+        return web_access.web_of(self.host.choices.config, self.host.setup.environ)

@@ -1,7 +1,18 @@
 """The provider for Anthropic's Messages API, at Anthropic or at any compatible server (`[model] base_url`)."""
 
+from typing import TYPE_CHECKING
+
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import Connection, Finding, Keys, Listed, check_address
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.providers import messages_api, network, wire
+else:
+    messages_api = lazy("prunecli.providers.messages_api")
+    network = lazy("prunecli.providers.network")
+    wire = lazy("prunecli.providers.wire")
+
 
 KEYS = Keys("ANTHROPIC_API_KEY", "key", "ANTHROPIC_AUTH_TOKEN")
 
@@ -16,14 +27,10 @@ def needs_key(base_url: str) -> bool:
 def make(connection: Connection) -> Provider:
     """Make the provider. Raises ConfigError for an invalid credential or address, and UsageError for an invalid proxy
     variable."""
-    from prunecli.providers.messages_api import AnthropicProvider
-    from prunecli.providers.network import DIRECT, route
-    from prunecli.providers.wire import Endpoint
-
     key, address = connection.credentials, connection.base_url or _ADDRESS
-    return AnthropicProvider(
-        Endpoint(key.api_key, key.auth_token, address),
-        route=DIRECT if connection.transport == "sdk" else route(address, connection.environ),
+    return messages_api.AnthropicProvider(
+        wire.Endpoint(key.api_key, key.auth_token, address),
+        route=network.DIRECT if connection.transport == "sdk" else network.route(address, connection.environ),
         transport=connection.transport,
     )
 

@@ -1,10 +1,18 @@
 """The change made by an edit, as a unified diff of bounded length."""
 
 import io
+from typing import TYPE_CHECKING
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy("difflib")
+
 
 CONTEXT = 3
 MAX_LINES = 400
@@ -33,8 +41,6 @@ class Change:
 
 def change(old: str, new: str) -> Change:
     """Return the change from one text to another; equal starts and ends are not compared line by line."""
-    from difflib import SequenceMatcher  # takes 2 ms, and only a change needs it
-
     before, after = list(io.StringIO(old)), list(io.StringIO(new))
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
@@ -46,7 +52,7 @@ def change(old: str, new: str) -> Change:
         lead, trail = start - window, end - tail
         groups = [_whole(lead, len(a), len(b), trail)]
     else:
-        groups = list(SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT))
+        groups = list(difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT))
     added = sum(j2 - j1 for group in groups for tag, _, _, j1, j2 in group if tag != "equal")
     removed = sum(i2 - i1 for group in groups for tag, i1, i2, _, _ in group if tag != "equal")
     return Change(added, removed, start + 1, _text(a, b, groups, window))

@@ -5,8 +5,10 @@ Pillow and pypdf are optional. Without them, files that the endpoint accepts unc
 
 import binascii
 import io
+import logging
 import os
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from prunecli.model.messages import PDF, Document, Image, Media
@@ -75,7 +77,6 @@ def _fitted(data: bytes, header: ImageHeader, media: Media) -> tuple[bytes, Imag
         if too_large or max(header.width, header.height) > MAX_PIXELS:
             raise ValueError(f"it is too large to send; {_NEEDS_PILLOW} to scale it") from None
         return data, header
-    import warnings
 
     size = max(1, int(header.width * scale)), max(1, int(header.height * scale))
     try:
@@ -167,8 +168,6 @@ def text_of_pdf(data: bytes) -> str:
 
 def _reader(data: bytes) -> Any:
     """Return a pypdf reader. Raises ImportError without pypdf, ValueError for a file that it can't open."""
-    import logging
-
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 

@@ -1,6 +1,7 @@
 """Replaces text in a file's bytes; all other bytes stay unchanged."""
 
 import json
+import unicodedata
 
 from prunecli.tools.files.encoding import (
     UNKNOWN,
@@ -12,6 +13,7 @@ from prunecli.tools.files.encoding import (
 )
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+from prunecli.util.near import near
 
 SHOWN_LINES = 10
 _COUNTED = 10_000
@@ -114,9 +116,6 @@ def _ambiguous(data: bytes, encoding: Encoding, places: list[int]) -> str:
 
 
 def _not_found(text: str, old: str, new: str) -> str:
-    import unicodedata  # deferred: only an error needs these
-    from difflib import get_close_matches
-
     message = "old_string was not found in the file (0 matches)."
     lines = text.split("\n", _COMPARED_LINES)[:_COMPARED_LINES]
     wanted = [line for line in old.split("\n") if line.strip()]
@@ -135,9 +134,8 @@ def _not_found(text: str, old: str, new: str) -> str:
     if "\ufffd" in old:
         return f"{message} U+FFFD stands for bytes that are not text; quote only the text around them."
     longest = max(wanted, key=lambda line: len(line.strip()))
-    near = get_close_matches(longest, _alike(longest, lines), n=1, cutoff=0.5)
-    if near:
-        message += f" The nearest is line {lines.index(near[0]) + 1}: {_shown(near[0])}"
+    if found := near(longest, _alike(longest, lines), 0.5):
+        message += f" The nearest is line {lines.index(found) + 1}: {_shown(found)}"
     return message
 
 

@@ -10,10 +10,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unicodedata import normalize
 
 from prunecli.model.codec import well_formed
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+from prunecli.util.near import near
 
 MAX_LINKS = 40
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
@@ -60,7 +62,6 @@ def on_disk(path: str) -> str:
     are judged by the path's text."""
     if path.isascii() or os.path.lexists(path):
         return path
-    from unicodedata import normalize  # deferred: most paths exist as written
 
     current = "/"
     for part in path.split("/"):
@@ -237,7 +238,5 @@ def _nearest(path: str) -> str | None:
             names = [entry.name for entry, _ in zip(entries, range(1000), strict=False)]
     except (OSError, ValueError):
         return None
-    from difflib import get_close_matches  # only an error needs it
-
-    found = get_close_matches(name, names, n=1, cutoff=0.75)
-    return well_formed(os.path.join(folder, found[0])) if found else None
+    found = near(name, names, 0.75)
+    return well_formed(os.path.join(folder, found)) if found else None

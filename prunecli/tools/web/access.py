@@ -2,13 +2,18 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     import httpx2
+else:
+    httpx2 = lazy("httpx2")
+
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """(host, port) -> its addresses. Raises OSError."""
@@ -27,10 +32,6 @@ def _direct(_: str) -> tuple[str, str]:
 
 
 def _transport(proxy: str, ca_file: str) -> "httpx2.AsyncBaseTransport":
-    import ssl
-
-    import httpx2
-
     verify = ssl.create_default_context(cafile=ca_file) if ca_file else True
     return httpx2.AsyncHTTPTransport(verify=verify, trust_env=False, proxy=proxy or None)
 

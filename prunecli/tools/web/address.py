@@ -6,11 +6,19 @@ The same ASCII form of a host is checked, shown and connected to. So a name with
 
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_address, is_local_name, is_public, normal
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import httpx2
+else:
+    httpx2 = lazy("httpx2")
+
 
 MAX_URL = 8_000
 _PORTS = {"http": 80, "https": 443}
@@ -137,8 +145,6 @@ def _host(parts: SplitResult) -> str:
 
 def _ascii(host: str) -> str:
     """Return the punycode of an international name, "" if it has none."""
-    import httpx2  # deferred: few hosts need it
-
     try:
         return httpx2.URL(f"https://{host}/").raw_host.decode("ascii")
     except (httpx2.InvalidURL, ValueError):

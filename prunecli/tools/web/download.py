@@ -15,10 +15,14 @@ from prunecli.tools.web.address import Address, listed, not_public, parsed, refu
 from prunecli.util.errors import PrunecliError, ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_public
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     import httpx2
+else:
+    httpx2 = lazy("httpx2")
+
 
 MAX_REDIRECTS = 5
 CONNECT_SECONDS = 10.0
@@ -44,8 +48,6 @@ class Download:
 
 async def download(address: Address, web: Web) -> Download:
     """Download this address, following redirects on the same host. Raises ToolError."""
-    import httpx2
-
     try:
         async with asyncio.timeout(web.seconds):
             for _ in range(MAX_REDIRECTS + 1):
@@ -77,8 +79,6 @@ async def requested(
 
     Raises ToolError for an address that is refused, and HTTPError.
     """
-    import httpx2
-
     try:
         proxy, ca_file = web.route(address.url)
     except PrunecliError as error:
@@ -135,8 +135,6 @@ def _connecting(address: Address, to: str) -> tuple[str, dict[str, str]]:
 
 
 async def _answer(address: Address, response: "httpx2.Response", web: Web) -> Download | Address:
-    from httpx2 import codes
-
     location = response.headers.get("location", "")
     if response.status_code in _REDIRECTS and location:
         found = parsed(address.joined(location), web.private)
@@ -144,7 +142,7 @@ async def _answer(address: Address, response: "httpx2.Response", web: Web) -> Do
             raise ToolError(f"{address.url} redirects to {found.url}. {why}")
         return found
     if not response.is_success:
-        status = f"{response.status_code} {codes.get_reason_phrase(response.status_code)}".strip()
+        status = f"{response.status_code} {httpx2.codes.get_reason_phrase(response.status_code)}".strip()
         raise ToolError(f"{address.url} answered with HTTP status {status}.")
     body, cut = bytearray(), False
     async for chunk in response.aiter_bytes():

@@ -26,6 +26,7 @@ from prunecli.features.export.exporters.report import (
 from prunecli.front.html import head
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Block, Image, Json, Text, Thinking, ToolUse
+from prunecli.tools.files.diff import change
 from prunecli.util.figures import counted
 from prunecli.util.lexing import language_of
 from prunecli.util.sanitize import one_line, shortened, uncolored, uncolored_around
@@ -266,8 +267,6 @@ def _change(call: ToolUse, result: Entry | None) -> str:
 
 def _edited(given: Json) -> str:
     """Return the diff between the two texts of an edit."""
-    from prunecli.tools.files.diff import change
-
     names = (("old_string", "new_string"), ("oldText", "newText"))
     for old, new in names if isinstance(given, dict) else ():
         before, after = given.get(old), given.get(new)
