@@ -12,7 +12,7 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
-from prunecli.features.mcp.hub import Wanted
+from prunecli.features.mcp.server_state import Wanted
 from prunecli.features.mcp.servers import DECLINED, NONE_LEFT, TITLE
 from prunecli.front.presentation.entries import Notice as Line
 from prunecli.front.presentation.presenter import Presenter, present_all

@@ -8,12 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 
-from prunecli.features.mcp.connection import World
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.elicitation import decline
-from prunecli.features.mcp.hub import Hub, Wanted
-from prunecli.features.mcp.server_state import Server
-from prunecli.runtime.forms import Elicit
+from prunecli.features.mcp.hub import Hub
+from prunecli.features.mcp.server_state import Server, Wanted, World
+from prunecli.runtime.forms import Elicit, Elicitation, Reply
 from tests.waiting import until, wait_until
 
 HERE = Path(__file__).parent
@@ -33,6 +31,10 @@ def raw(fault: str, timeout: float = 60.0, name: str = "") -> Definition:
     """A server with a fault, named after it."""
     name = name or fault.replace("=", "-")
     return Definition(name, command=sys.executable, args=(*RAW, fault), timeout=timeout)
+
+
+async def decline(_: Elicitation) -> Reply:
+    return Reply("decline")
 
 
 def world(folder: Path, elicit: Elicit = decline) -> World:

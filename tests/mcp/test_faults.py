@@ -13,7 +13,8 @@ import pytest
 
 from prunecli.features.mcp import catalogue
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.hub import Hub, Wanted
+from prunecli.features.mcp.hub import Hub
+from prunecli.features.mcp.server_state import Wanted
 from prunecli.features.mcp.servers import TITLE, RemoteServers
 from prunecli.front.headless.run import OutputFormat, run_headless
 from prunecli.model.events import UserMessage

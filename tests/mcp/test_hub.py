@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.hub import MISSING, Hub, Wanted
+from prunecli.features.mcp.hub import MISSING, Hub
+from prunecli.features.mcp.server_state import Wanted
 from prunecli.model.messages import Image, plain_text
 from prunecli.runtime.forms import Elicitation, Reply
 from prunecli.util.errors import ToolError

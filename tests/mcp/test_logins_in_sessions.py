@@ -10,10 +10,10 @@ import pytest
 import uvicorn
 
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.hub import Hub, Wanted
+from prunecli.features.mcp.hub import Hub
 from prunecli.features.mcp.logins import Login
 from prunecli.features.mcp.oauth import log_in, quiet_auth
-from prunecli.features.mcp.server_state import State
+from prunecli.features.mcp.server_state import State, Wanted
 from prunecli.model.messages import plain_text
 from prunecli.util.errors import ToolError
 from tests.mcp.authorization import Authorization, authorization

@@ -7,8 +7,8 @@ import pytest
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.features.mcp.call_tool import McpCall, McpCallInput
-from prunecli.features.mcp.hub import Wanted
 from prunecli.features.mcp.search_tool import McpSearch, McpSearchInput
+from prunecli.features.mcp.server_state import Wanted
 from prunecli.model.messages import Json, ToolUse, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.inputs import definition, parse

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from prunecli.features.mcp.hub import Wanted
+from prunecli.features.mcp.server_state import Wanted
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.tui.screens.table import TableScreen

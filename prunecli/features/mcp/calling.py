@@ -6,15 +6,24 @@ its own request, which the connection answers, or refused the call until a page 
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from mcp import Client, MCPError, UrlElicitationRequiredError
+from mcp.client import ClientRequestContext
+from mcp_types import (
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequest,
+    ErrorData,
+    InputRequiredResult,
+)
+from pydantic import TypeAdapter
 
 from prunecli.features.mcp.results import in_line, output_of
 from prunecli.model.messages import Json, Media
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.errors import ToolError
-
-if TYPE_CHECKING:
-    from mcp import Client, MCPError
 
 MAX_WAITS = 10
 """Maximum times that the time limit of a call may pass while the server reports progress."""
@@ -42,13 +51,9 @@ class Clock:
 
 
 async def call_tool(
-    client: "Client", server: str, tool: str, arguments: Mapping[str, Json], report: Any, media: Media
+    client: Client, server: str, tool: str, arguments: Mapping[str, Json], report: Any, media: Media
 ) -> ToolOutput:
     """Call a tool. Raises ToolError if there is no result, and MCPError."""
-    from mcp import MCPError
-    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
-    from pydantic import TypeAdapter
-
     answer_types: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
     responses: dict[str, Any] | None = None
     state: str | None = None
@@ -72,11 +77,8 @@ async def call_tool(
     raise ToolError(f"{server}:{tool} asked for input {ROUNDS} times without a result.")
 
 
-async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
+async def _answer(client: Client, server: str, key: str, wanted: Any) -> Any:
     """Return the answer to a question from the server. Raises ToolError for a question that cannot be asked."""
-    from mcp.client import ClientRequestContext
-    from mcp_types import ErrorData
-
     context = ClientRequestContext(session=client.session, request_id=key)
     reply = await client.session.dispatch_input_request(context, wanted)
     if isinstance(reply, ErrorData):
@@ -84,11 +86,8 @@ async def _answer(client: "Client", server: str, key: str, wanted: Any) -> Any:
     return reply
 
 
-def _pages(error: "MCPError") -> list[tuple[str, Any]]:
+def _pages(error: MCPError) -> list[tuple[str, Any]]:
     """Return the pages that must be opened first. Raises the error again if it is about something else."""
-    from mcp import UrlElicitationRequiredError
-    from mcp_types import ElicitRequest
-
     try:
         listed = UrlElicitationRequiredError.from_error(error.error).elicitations
     except (ValueError, TypeError, AttributeError):

@@ -34,6 +34,11 @@ class Listed:
         return f"{self.server}:{self.tool.name}"
 
 
+def answer(words: str, servers: Sequence[Server], states: str) -> str:
+    """Return what a search finds, in words. `states` tells of servers that are not connected."""
+    return in_words(search(words, listed(servers)), states)
+
+
 def listed(servers: Iterable[Server]) -> list[Listed]:
     return [Listed(one.name, tool) for one in servers if one.state == "connected" for tool in one.offer.tools]
 

@@ -14,24 +14,25 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from mcp import Client, MCPError
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, ElicitResult, ErrorData, Implementation
+
+from prunecli import __version__
 from prunecli.features.mcp.calling import Clock, call_tool
 from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.elicitation import page, question
+from prunecli.features.mcp.http import http_transport
+from prunecli.features.mcp.oauth import may_log_in
 from prunecli.features.mcp.results import in_line, text_of_prompt, text_of_resource
 from prunecli.features.mcp.server_lists import ValidTools, offer_of
-from prunecli.features.mcp.server_state import Offer, Server, State
-from prunecli.model.messages import Block, Json, Media
-from prunecli.runtime.forms import Elicit
+from prunecli.features.mcp.server_state import Offer, Server, State, World
+from prunecli.features.mcp.stdio import stdio_transport
+from prunecli.model.messages import Block, Json
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.errors import PrunecliError, ToolError
-from prunecli.util.frozen import frozen
-
-if TYPE_CHECKING:
-    from httpx2 import Auth
-    from mcp import Client
-    from mcp_types import ElicitResult, ErrorData
 
 LOG_LINES = 200
 CLOSE_SECONDS = 6.0
@@ -44,19 +45,6 @@ _MALFORMED = re.compile(r"\d+ validation errors? for \S+ (.+?)(?: \[type=.*|$)")
 """The SDK's message for an invalid value. The group is the place and the reason."""
 
 T = TypeVar("T")
-
-
-@frozen
-class World:
-    """The surroundings of connections: the folder and environment for programs, the variables for definitions, how to
-    log in at a URL, whom to ask a server's questions, and the media that the model accepts."""
-
-    cwd: Path
-    env: Mapping[str, str]
-    environ: Mapping[str, str]
-    auth: "Callable[[Definition], Auth | None]"
-    elicit: Elicit
-    media: Callable[[], Media] = Media
 
 
 class Connection:
@@ -121,12 +109,7 @@ class Connection:
         """End the connection; `serve` returns soon."""
         self._over.set()
 
-    async def _connect(self, stack: AsyncExitStack) -> "Client":
-        from mcp import Client
-        from mcp_types import Implementation
-
-        from prunecli import __version__
-
+    async def _connect(self, stack: AsyncExitStack) -> Client:
         return await stack.enter_async_context(
             Client(
                 self._checked(self._transport(self._definition.expanded(self._world.environ))),
@@ -147,17 +130,13 @@ class Connection:
 
     def _transport(self, definition: Definition) -> AbstractAsyncContextManager[Any]:
         if definition.transport == "stdio":
-            from prunecli.features.mcp.stdio import stdio_transport
-
             cwd = self._world.cwd / Path(definition.cwd).expanduser() if definition.cwd else self._world.cwd
             env = {**self._world.env, **definition.env}
             argv = (definition.command, *definition.args)
             return stdio_transport(argv, cwd=cwd, env=env, log=self._note, lost=self._lose)
-        from prunecli.features.mcp.http import http_transport
-
         return http_transport(definition, auth=self._world.auth(definition), answered=self._answered)
 
-    async def _attend(self, client: "Client") -> None:
+    async def _attend(self, client: Client) -> None:
         """Follow changes of the server's lists until the connection is over."""
         watching = asyncio.ensure_future(self._listen(client))
         over = asyncio.ensure_future(self._over.wait())
@@ -177,9 +156,7 @@ class Connection:
             over.cancel()
             await asyncio.gather(watching, over, return_exceptions=True)
 
-    async def _list_again(self, client: "Client") -> None:
-        from mcp import MCPError
-
+    async def _list_again(self, client: Client) -> None:
         try:
             async with asyncio.timeout(self._definition.timeout):
                 offer = await offer_of(client, self._note, self._gone)
@@ -188,11 +165,8 @@ class Connection:
         else:
             self._become("connected", offer.left_out, offer)
 
-    async def _listen(self, client: "Client") -> None:
+    async def _listen(self, client: Client) -> None:
         """Subscribe to changes if the protocol's version requires that. Otherwise they come as notifications."""
-        from mcp import MCPError
-        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-
         able = client.server_capabilities
         try:
             async with client.listen(
@@ -236,8 +210,6 @@ class Connection:
             self._become("failed", "the credentials in its headers were rejected (HTTP 401)")
 
     def _may_log_in(self) -> bool:
-        from prunecli.features.mcp.oauth import may_log_in
-
         return may_log_in(self._definition)
 
     @property
@@ -264,9 +236,7 @@ class Connection:
         elif isinstance(message, Exception):
             self._note(f"not understood: {in_line(str(message))}")
 
-    async def _elicited(self, context: Any, params: Any) -> "ElicitResult | ErrorData":  # noqa: ARG002
-        from mcp_types import INVALID_PARAMS, ElicitResult, ErrorData
-
+    async def _elicited(self, context: Any, params: Any) -> ElicitResult | ErrorData:  # noqa: ARG002
         name = self._definition.name
         try:
             if params.mode == "url":
@@ -304,7 +274,7 @@ class Connection:
             return text_of_prompt((await client.get_prompt(name, dict(arguments))).messages)
 
     @asynccontextmanager
-    async def _asking(self) -> "AsyncIterator[tuple[Client, Clock]]":
+    async def _asking(self) -> AsyncIterator[tuple[Client, Clock]]:
         """Yield the client for a request, with a time limit. Any failure becomes a one-line error."""
         name, limit = self.server.name, self._definition.timeout
         client = self._client
@@ -326,8 +296,6 @@ class Connection:
             raise ToolError(self._failure(error)) from error
 
     def _failure(self, error: Exception) -> str:
-        from mcp_types import CONNECTION_CLOSED
-
         name = self.server.name
         words = _words(error)
         if isinstance(error, ValueError):  # an answer that does not follow the protocol

@@ -8,17 +8,12 @@ from collections.abc import Mapping
 from prunecli.features.mcp.definition import url_problem
 from prunecli.features.mcp.results import in_line, plain
 from prunecli.model.messages import Json
-from prunecli.runtime.forms import Elicitation, Field, Kind, Reply, finite
+from prunecli.runtime.forms import Elicitation, Field, Kind, finite
 from prunecli.util.sanitize import one_line, source
 
 MAX_FIELDS = 20
 MAX_CHOICES = 50
 MAX_URL = 2_000
-
-
-async def decline(_: Elicitation) -> Reply:
-    """Decline a question, because nobody is there to answer."""
-    return Reply("decline")
 
 
 def page(server: str, message: str, url: str) -> Elicitation:

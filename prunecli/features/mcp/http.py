@@ -4,11 +4,15 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
 from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.oauth import of_login
 from prunecli.features.mcp.stdio import MAX_MESSAGE
 
 if TYPE_CHECKING:
-    from httpx2 import Auth
     from mcp.client._transport import TransportStreams
 
 CONNECT_SECONDS = 20.0
@@ -16,14 +20,9 @@ CONNECT_SECONDS = 20.0
 
 @asynccontextmanager
 async def http_transport(
-    definition: Definition, *, auth: "Auth | None", answered: Callable[[int], None]
+    definition: Definition, *, auth: httpx2.Auth | None, answered: Callable[[int], None]
 ) -> AsyncGenerator["TransportStreams", None]:
     """Connect and yield the streams. `answered` is called with the status of each response of the server itself."""
-    import httpx2
-    from mcp.client.sse import sse_client
-    from mcp.client.streamable_http import streamable_http_client
-
-    from prunecli.features.mcp.oauth import of_login
 
     async def check(response: httpx2.Response) -> None:
         if auth is None or not of_login(response.request):

@@ -9,17 +9,20 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from prunecli.features.mcp.connection import Connection, World
-from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.quiet import keep_quiet
-from prunecli.features.mcp.server_state import Offer, Server, State
+from prunecli.features.mcp.server_state import Offer, Server, State, Wanted, World
 from prunecli.model.messages import Block, Json, plain_text
+from prunecli.plugins.app import resolved
 from prunecli.tools.tool import ToolOutput
 from prunecli.util.errors import ToolError
-from prunecli.util.frozen import frozen
 
+if TYPE_CHECKING:
+    from prunecli.features.mcp.connection import Connection
+
+CONNECTION = "prunecli.features.mcp.connection:Connection"
+"""Imported in the hub's thread, together with the SDK."""
 MISSING = "the extra is missing; install prunecli[mcp]"
 PATIENCE = 30.0
 """Seconds that a request waits for a server that is starting."""
@@ -30,15 +33,6 @@ NO_QUESTIONS = "server-initiated requests"
 """Part of the error of the Python SDK and FastMCP for a question that the newest protocol cannot send."""
 
 T = TypeVar("T")
-
-
-@frozen
-class Wanted:
-    """A configured server. `held` is the reason why it is not started: it is disabled, or waits for approval."""
-
-    definition: Definition
-    held: State | None = None
-    why: str = ""
 
 
 class Hub:
@@ -163,7 +157,7 @@ class Hub:
             await self._use_older(connection, plain_text(output.content))
         return output
 
-    async def _use_older(self, connection: Connection, said: str) -> None:
+    async def _use_older(self, connection: "Connection", said: str) -> None:
         """Reconnect with the older protocol if an error says that the server can ask the user only there.
 
         Then raises ToolError: the call is not repeated automatically, because it may have had effects before its
@@ -189,7 +183,7 @@ class Hub:
         """Return the text of a prompt. Raises ToolError."""
         return await (await self._connected(server)).prompt(name, arguments)
 
-    async def _connected(self, name: str) -> Connection:
+    async def _connected(self, name: str) -> "Connection":
         """Return the connection, reconnecting if it was lost. Raises ToolError."""
         if name in self._shown:
             async with self._locks[name]:
@@ -255,7 +249,8 @@ class Hub:
             self._show(name)
             wanted = self._wanted.get(name)
             if wanted is not None and wanted.held is None and not self._problem:
-                connection = Connection(wanted.definition, self._world, self._changed, offer, older=older)
+                made: type[Connection] = resolved(CONNECTION)
+                connection = made(wanted.definition, self._world, self._changed, offer, older=older)
                 self._running[name] = connection, asyncio.ensure_future(connection.serve())
             self._changed()
 
@@ -281,6 +276,5 @@ def _unavailable(server: Server) -> ToolError:
 
 
 def _load_sdk() -> None:
-    import mcp  # noqa: F401
-
+    resolved(CONNECTION)
     keep_quiet()

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.logins import Login
+from prunecli.plugins.app import resolved
 from prunecli.util.errors import PrunecliError
 from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
     from httpx2 import Auth
+
+
+OAUTH = "prunecli.features.mcp.oauth"
+"""Imports the SDK, so only a login and a connection do."""
 
 
 def login_of(places: Places, definition: Definition) -> Login:
@@ -20,11 +25,8 @@ def login_of(places: Places, definition: Definition) -> Login:
 
 def auth_of(places: Places, definition: Definition) -> "Auth | None":
     """Return the authentication of a connection, from the stored login. `definition` is expanded."""
-    from prunecli.features.mcp.oauth import (
-        quiet_auth,  # deferred: only servers behind a URL need the SDK for it
-    )
-
-    return quiet_auth(definition, login_of(places, definition))
+    found: Auth | None = resolved(f"{OAUTH}:quiet_auth")(definition, login_of(places, definition))
+    return found
 
 
 class LoginAttempt:
@@ -76,11 +78,9 @@ class LoginAttempt:
                 self._done.set_exception(PrunecliError(f"{name}: login failed"))
 
     async def _main(self) -> None:
-        from prunecli.features.mcp.oauth import log_in
-
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         if not self._stopped:
-            await log_in(self._definition, self._login, self._show)
+            await resolved(f"{OAUTH}:log_in")(self._definition, self._login, self._show)
 
     async def _show(self, address: str) -> None:
         self._address.set_result(address)

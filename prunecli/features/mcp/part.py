@@ -3,16 +3,22 @@
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prunecli.features.mcp.definition import Definition
-from prunecli.features.mcp.servers import PROJECT_FILE, RemoteServers, with_given
+from prunecli.features.mcp.servers import DEFINITIONS, PROJECT_FILE, RemoteServers, with_given
 from prunecli.model.messages import Json
+from prunecli.plugins.app import resolved
 from prunecli.runtime.parts import GivenServer
 from prunecli.safety.project_settings import down_to
 from prunecli.util.errors import ConfigError
 from prunecli.util.sanitize import one_line
 
+if TYPE_CHECKING:
+    from prunecli.features.mcp.approved import McpDefinitions
+
+NEWLY_WAITING = "prunecli.features.mcp.command:newly_waiting"
+SEND_PROMPT = "prunecli.features.mcp.prompts:send_prompt"
 STATES = {"starting": "pending", "needs login": "needs-auth", "needs approval": "needs-approval"}
 """The states of a server that have other names in the first object of stream-json."""
 
@@ -28,9 +34,8 @@ class McpServers(RemoteServers):
             os.path.lexists(folder / PROJECT_FILE) for folder in folders
         ):
             return
-        from prunecli.features.mcp.approved import McpDefinitions  # deferred: few directories have servers
-
-        found = McpDefinitions(setup.places, setup.cwd).current(host.config, trusted=setup.trusted)
+        made: type[McpDefinitions] = resolved(DEFINITIONS)
+        found = made(setup.places, setup.cwd).current(host.config, trusted=setup.trusted)
         host.notices += found.problems
         names = ", ".join(one.name for one in found.waiting)
         if names and headless:
@@ -73,10 +78,9 @@ class McpServers(RemoteServers):
 
     def reread(self) -> Sequence[Any]:
         """Start the servers, and ask about those that need approval."""
-        from prunecli.features.mcp.command import newly_waiting
-
         self.starting()
-        return newly_waiting(self.host)
+        asked: Sequence[Any] = resolved(NEWLY_WAITING)(self.host)
+        return asked
 
     def status_rows(self) -> Sequence[tuple[str, str]]:
         said = ", ".join(
@@ -103,9 +107,8 @@ class McpServers(RemoteServers):
         """Send a prompt of a server: `/server:prompt` and its arguments in order; the last takes what remains."""
         if ":" not in word:
             return None
-        from prunecli.features.mcp.prompts import send_prompt
-
-        return send_prompt(self, word, arguments)
+        effects: Sequence[Any] = resolved(SEND_PROMPT)(self, word, arguments)
+        return effects
 
     def mentionable(self) -> list[str]:
         """Return the resources of the servers, as a prompt mentions them."""

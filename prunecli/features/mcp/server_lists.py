@@ -3,12 +3,15 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcp import Client, MCPError
+from mcp_types.methods import parse_server_result
+from pydantic import ValidationError
+
 from prunecli.features.mcp.results import in_line
 from prunecli.features.mcp.server_state import Offer, RemotePrompt, RemoteResource, RemoteTool, usable
 from prunecli.util.figures import counted
 
 if TYPE_CHECKING:
-    from mcp import Client
     from mcp.shared._stream_protocols import ReadStream
     from mcp.shared.message import SessionMessage
     from mcp_types import Tool, ToolAnnotations
@@ -68,9 +71,6 @@ class ValidTools:
 
     def _problem(self, result: dict[str, Any], tools: list[Any]) -> str:
         """Return the first problem of a list with these tools, "" if there is none."""
-        from mcp_types.methods import parse_server_result
-        from pydantic import ValidationError
-
         try:
             parse_server_result("tools/list", self._version(), {**result, "tools": tools})
         except ValidationError as error:
@@ -97,7 +97,7 @@ def _mended(tool: Any) -> Any:
     }
 
 
-async def offer_of(client: "Client", log: Callable[[str], None], gone: list[str]) -> Offer:
+async def offer_of(client: Client, log: Callable[[str], None], gone: list[str]) -> Offer:
     """Read a server's whole offer. Raises the SDK's error if listing tools fails; other lists that fail are empty.
 
     `gone` is that of the client's `ValidTools`.
@@ -178,8 +178,6 @@ async def _all(page: Callable[[str | None], Awaitable[Any]], what: str) -> list[
 
 
 async def _perhaps(listed: Awaitable[list[T]], log: Callable[[str], None]) -> Iterable[T]:
-    from mcp import MCPError
-
     try:
         return await listed
     except (MCPError, ValueError) as error:

@@ -1,12 +1,18 @@
 """The known state of one server: values that any thread may read, replaced at each change."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from prunecli.model.messages import Json
+from prunecli.features.mcp.definition import Definition
+from prunecli.model.messages import Json, Media
+from prunecli.runtime.forms import Elicit
 from prunecli.util.frozen import frozen
+
+if TYPE_CHECKING:
+    from httpx2 import Auth
 
 State: TypeAlias = Literal["starting", "connected", "failed", "disabled", "needs approval", "needs login"]
 """`starting` until the server has answered and its tools are listed."""
@@ -101,3 +107,25 @@ class Server:
 def usable(name: str) -> bool:
     """Return whether a name can be shown, called and used in a rule unchanged."""
     return bool(name) and len(name) <= MAX_NAME and name.isprintable() and " " not in name
+
+
+@frozen
+class World:
+    """The surroundings of connections: the folder and environment for programs, the variables for definitions, how to
+    log in at a URL, whom to ask a server's questions, and the media that the model accepts."""
+
+    cwd: Path
+    env: Mapping[str, str]
+    environ: Mapping[str, str]
+    auth: "Callable[[Definition], Auth | None]"
+    elicit: Elicit
+    media: Callable[[], Media] = Media
+
+
+@frozen
+class Wanted:
+    """A configured server. `held` is the reason why it is not started: it is disabled, or waits for approval."""
+
+    definition: Definition
+    held: State | None = None
+    why: str = ""

@@ -16,10 +16,14 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from prunecli.features.mcp.definition import Definition
+from prunecli.features.mcp.server_state import RemotePrompt, Server, Wanted
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.notes import RESOURCE, UNREAD, newest_notice, notice
 from prunecli.model.signals import Notice
+from prunecli.plugins.app import resolved
+from prunecli.runtime.forms import Elicit, Elicitation, Reply
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
 from prunecli.safety.project_settings import down_to
@@ -28,11 +32,14 @@ from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
 
 if TYPE_CHECKING:
-    from prunecli.features.mcp.connection import World
-    from prunecli.features.mcp.definition import Definition
-    from prunecli.features.mcp.hub import Hub, Wanted
-    from prunecli.features.mcp.server_state import RemotePrompt, Server
-    from prunecli.runtime.forms import Elicit, Elicitation, Reply
+    from prunecli.features.mcp.approved import McpDefinitions
+    from prunecli.features.mcp.hub import Hub
+
+# Imported when they are first needed: most directories have no servers, and every start imports this module.
+DEFINITIONS = "prunecli.features.mcp.approved:McpDefinitions"
+HUB = "prunecli.features.mcp.hub:Hub"
+SEARCH = "prunecli.features.mcp.catalogue:answer"
+WORLD = "prunecli.features.mcp.starting:world_of"
 
 TITLE = "MCP servers"
 NONE_LEFT = "There are no MCP servers any more."
@@ -84,7 +91,7 @@ class RemoteServers(Part):
         runtime.gatekeeper.claims = self.claims
 
     @property
-    def servers(self) -> "tuple[Server, ...]":
+    def servers(self) -> tuple[Server, ...]:
         """The current state of all configured servers; () before `prepare`."""
         return self._hub.servers if self._hub else ()
 
@@ -116,39 +123,21 @@ class RemoteServers(Part):
             if self._hub is not None and self._begun_at:
                 self._hub.begin()
 
-    def _use(self, wanted: "Sequence[Wanted]") -> None:
+    def _use(self, wanted: Sequence[Wanted]) -> None:
         self._wanted = wanted
         if not wanted and self._hub is None:
             return
-        from prunecli.features.mcp.hub import Hub
-
         if self._hub is None:
-            self._hub = Hub(self._world(), self._changed, self.load_sdk)
+            made: type[Hub] = resolved(HUB)
+            world = resolved(WORLD)(self._runtime, self._elicit)
+            self._hub = made(world, self._changed, self.load_sdk)
         self._hub.use([self._switched(one) for one in wanted])
 
-    def _switched(self, one: "Wanted") -> "Wanted":
-        from prunecli.features.mcp.hub import Wanted
-
+    def _switched(self, one: Wanted) -> Wanted:
         off = self._disabled.get(one.definition.name)
         if off:
             return Wanted(one.definition, "disabled", "off in this session")
         return Wanted(one.definition) if off is False and one.why == OFF else one
-
-    def _world(self) -> "World":
-        from prunecli.features.mcp.connection import World
-        from prunecli.features.mcp.login import auth_of
-        from prunecli.features.mcp.starting import server_environment
-
-        runtime, setup = self._runtime, self._runtime.setup
-        env = server_environment(setup.child_env)
-        return World(
-            setup.cwd,
-            env,
-            setup.child_env,
-            lambda one: auth_of(setup.places, one),
-            self._elicit,
-            lambda: runtime.choices.media,
-        )
 
     async def close(self) -> None:
         if self._hub is not None:
@@ -198,7 +187,7 @@ class RemoteServers(Part):
 
     # Asked by the user ---------------------------------------------------------------------------------------
 
-    def named(self, name: str) -> "Server | None":
+    def named(self, name: str) -> Server | None:
         return next((one for one in self.servers if one.name == name), None)
 
     def restart(self, name: str) -> None:
@@ -209,7 +198,7 @@ class RemoteServers(Part):
         self._disabled[name] = not on
         self.configured()
 
-    def prompts(self) -> "list[tuple[str, RemotePrompt]]":
+    def prompts(self) -> list[tuple[str, RemotePrompt]]:
         return [
             (f"{one.name}:{prompt.name}", prompt)
             for one in self.servers
@@ -262,8 +251,6 @@ class RemoteServers(Part):
 
     async def search(self, words: str) -> str:
         """Return the tools that match these words, with the schemas of the best matches."""
-        from prunecli.features.mcp import catalogue
-
         if self._hub is not None and self._hub.begun:
             await self._hub.ask(self._hub.settled())
         servers = self.servers
@@ -271,7 +258,8 @@ class RemoteServers(Part):
 
         def found() -> str:
             states = f"Not connected: {'; '.join(missing)}" if missing else ""
-            return catalogue.in_words(catalogue.search(words, catalogue.listed(servers)), states)
+            said: str = resolved(SEARCH)(words, servers, states)
+            return said
 
         return await asyncio.to_thread(found)  # takes seconds for thousands of tools with long descriptions
 
@@ -322,19 +310,17 @@ class RemoteServers(Part):
                 return ()
         return () if text == known else (notice(TITLE, text, kept=True),)
 
-    async def _elicit(self, asked: "Elicitation") -> "Reply":
+    async def _elicit(self, asked: Elicitation) -> Reply:
         """Ask in the event loop of the front end. Runs in the hub's thread."""
-        from prunecli.features.mcp.elicitation import decline
-
         main, asker = self._main, self._runtime.fill_form
         if main is None or not main.is_running():
-            return await decline(asked)
+            return Reply("decline")
         if asker is None:
             main.call_soon_threadsafe(self._tell_declined, asked.server)
-            return await decline(asked)
+            return Reply("decline")
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._answer(asker, asked), main))
 
-    async def _answer(self, asker: "Elicit", asked: "Elicitation") -> "Reply":
+    async def _answer(self, asker: Elicit, asked: Elicitation) -> Reply:
         message = f"The MCP server {asked.server} asks: {asked.message}"
         self._runtime.parts.waits("elicitation_dialog", message, "Question from an MCP server")
         return await asker(asked)
@@ -353,18 +339,16 @@ def _line(server: "Server") -> str:
     return f"{server.name}: {server.state}{f' ({server.why})' if server.why else ''}"
 
 
-def configured(runtime: Host) -> "Sequence[Wanted]":
+def configured(runtime: Host) -> Sequence[Wanted]:
     """Return the servers of the configuration and the project, with the reasons why some are not started."""
     setup, trusted = runtime.setup, runtime.gatekeeper.trusted
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
     if not runtime.config.section("mcp") and not project:
-        return ()  # before the import, because this runs at each startup
-    from prunecli.features.mcp.approved import McpDefinitions
-    from prunecli.features.mcp.hub import Wanted
+        return ()
+    made: type[McpDefinitions] = resolved(DEFINITIONS)
+    found = made(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
 
-    found = McpDefinitions(setup.places, setup.cwd).current(runtime.config, trusted=trusted)
-
-    def of(one: "Definition") -> Wanted:
+    def of(one: Definition) -> Wanted:
         why = "" if trusted and one.enabled else OFF if trusted else UNTRUSTED
         return Wanted(one, "disabled" if why else None, why)
 
@@ -374,10 +358,8 @@ def configured(runtime: Host) -> "Sequence[Wanted]":
     ]
 
 
-def with_given(runtime: Host, given: "Sequence[Definition]") -> "Sequence[Wanted]":
+def with_given(runtime: Host, given: Sequence[Definition]) -> Sequence[Wanted]:
     """Return the servers of the configuration and the project, and those of the editor, which come first."""
-    from prunecli.features.mcp.hub import Wanted
-
     names = {one.name for one in given}
     own = [one for one in configured(runtime) if one.definition.name not in names]
     return [*own, *map(Wanted, given)]

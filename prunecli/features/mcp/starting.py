@@ -7,8 +7,12 @@ from importlib.util import find_spec
 
 from prunecli.config.effective import Config
 from prunecli.features.mcp.definition import VARIABLE, Definition
+from prunecli.features.mcp.login import auth_of
 from prunecli.features.mcp.options import Servers
+from prunecli.features.mcp.server_state import World
 from prunecli.providers.registry import Finding
+from prunecli.runtime.forms import Elicit
+from prunecli.runtime.host import Host
 from prunecli.util.sanitize import one_line
 
 _KEPT = frozenset(
@@ -36,6 +40,18 @@ def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
         entries = kept["PATH"].split(os.pathsep)
         kept["PATH"] = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
     return kept
+
+
+def world_of(host: Host, elicit: Elicit) -> World:
+    setup = host.setup
+    return World(
+        setup.cwd,
+        server_environment(setup.child_env),
+        setup.child_env,
+        lambda one: auth_of(setup.places, one),
+        elicit,
+        lambda: host.choices.media,
+    )
 
 
 def masked(text: str) -> str:

@@ -15,6 +15,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
 from prunecli.features.mcp.guarded import Guarded, start
 
 if TYPE_CHECKING:
@@ -53,9 +57,6 @@ async def stdio_transport(
     If the connection is lost, `lost` is called with the reason. Raises OSError if the program cannot be
     started.
     """
-    import anyio
-    from mcp.shared.message import SessionMessage
-
     server = await start(argv, cwd, env, MAX_MESSAGE)
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
@@ -89,8 +90,6 @@ async def _read_messages(
     lost: Callable[[str], None],
     closed: Closed,
 ) -> None:
-    import anyio
-
     noise = 0
     try:
         while line := await server.output.readline():
@@ -119,9 +118,6 @@ async def _read_messages(
 
 def _message(line: bytes) -> Any:
     """Return the message of a line, None for noise. An unreadable one becomes the error that answers its call."""
-    from mcp.shared.message import SessionMessage
-    from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
-
     if not line.lstrip().startswith(b"{"):
         return None
     with contextlib.suppress(ValueError):
