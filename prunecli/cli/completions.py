@@ -2,9 +2,23 @@
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from prunecli.util.errors import PrunecliError
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places, names_in
+
+if TYPE_CHECKING:
+    from prunecli.config import sources
+    from prunecli.config import strategies as strategies_of
+    from prunecli.providers import models as table
+    from prunecli.session import store
+else:
+    store = lazy("prunecli.session.store")
+    strategies_of = lazy("prunecli.config.strategies")
+    sources = lazy("prunecli.config.sources")
+    table = lazy("prunecli.providers.models")
+
 
 Offer = tuple[str, str]
 """A value and its description, which some shells show."""
@@ -24,9 +38,7 @@ def install() -> None:
 
 
 def sessions(incomplete: str) -> list[Offer]:
-    from prunecli.session.store import Store
-
-    found = Store(Places.of(os.environ).sessions).list(None)
+    found = store.Store(Places.of(os.environ).sessions).list(None)
     ids = [(one.id, one.label) for one in found]
     names = [(one.digest.name, one.id) for one in found if one.digest.name]
     return _beginning(incomplete, [*names, *ids])
@@ -34,10 +46,8 @@ def sessions(incomplete: str) -> list[Offer]:
 
 def strategies(incomplete: str) -> list[Offer]:
     """Return the strategies, even after the last comma of a list."""
-    from prunecli.config.strategies import Strategies
-
     before, comma, last = incomplete.rpartition(",")
-    names = Strategies.of(Places.of(os.environ)).names()
+    names = strategies_of.Strategies.of(Places.of(os.environ)).names()
     return [(f"{before}{comma}{name}", "") for name, _ in _beginning(last, [(name, "") for name in names])]
 
 
@@ -52,16 +62,13 @@ def models(incomplete: str) -> list[Offer]:
 
 
 def _models() -> Iterator[str]:
-    from prunecli.config.sources import load
-    from prunecli.providers.models import ALIASES, ModelTable
-
     places = Places.of(os.environ)
-    yield from ("demo", *ALIASES)
+    yield from ("demo", *table.ALIASES)
     try:
-        yield from load(places, places.home, os.environ).models
+        yield from sources.load(places, places.home, os.environ).models
     except PrunecliError:
         pass  # completion cannot show an error; the next start reports problems with the configuration
-    yield from ModelTable.load(places.shipped_data).names()
+    yield from table.ModelTable.load(places.shipped_data).names()
 
 
 def _beginning(incomplete: str, offers: list[Offer]) -> list[Offer]:

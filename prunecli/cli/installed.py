@@ -2,9 +2,16 @@
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING
 
 from prunecli.plugins.app import Installed
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
+
+if TYPE_CHECKING:
+    from prunecli.config import plugins
+else:
+    plugins = lazy("prunecli.config.plugins")
 
 
 def installed() -> Installed:
@@ -13,9 +20,6 @@ def installed() -> Installed:
 
 @cache
 def _of(places: Places) -> Installed:
-    from prunecli.config.plugins import (  # deferred: most starts have no subcommand
-        installed_for,
-        switched_off,
+    return plugins.installed_for(
+        places, None, plugins.switched_off((places.config_file, places.settings_file))
     )
-
-    return installed_for(places, None, switched_off((places.config_file, places.settings_file)))

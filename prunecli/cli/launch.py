@@ -14,12 +14,38 @@ from typing import TYPE_CHECKING
 from prunecli.cli.piped_input import FIRST_SECONDS, NO_INPUT, WAITING, came_late, read_input
 from prunecli.util.errors import OutputFailed, PrunecliError, SessionError, UsageError, report_unawaited
 from prunecli.util.launch_options import Launch
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
-    from prunecli.runtime.answer_schema import AnswerSchema
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from prunecli import tui
+    from prunecli.front import plain as plain_front
+    from prunecli.front.headless import run as headless
+    from prunecli.front.headless import stream
+    from prunecli.model import requests
+    from prunecli.providers import demo_tour
+    from prunecli.runtime import answer_schema, make
+    from prunecli.tools.processes import environment
+    from prunecli.util import private_file
+else:
+    asyncio = lazy("asyncio")
+    tui = lazy("prunecli.tui")
+    plain_front = lazy("prunecli.front.plain")
+    headless = lazy("prunecli.front.headless.run")
+    stream = lazy("prunecli.front.headless.stream")
+    requests = lazy("prunecli.model.requests")
+    demo_tour = lazy("prunecli.providers.demo_tour")
+    answer_schema = lazy("prunecli.runtime.answer_schema")
+    make = lazy("prunecli.runtime.make")
+    environment = lazy("prunecli.tools.processes.environment")
+    private_file = lazy("prunecli.util.private_file")
+
 
 COLLECT_SECONDS = 1.5
 """Seconds of a headless run after which Python collects garbage. By then everything is imported."""
@@ -43,13 +69,9 @@ def launch(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
     if asked.plain or environ.get("TERM", "") in ("", "dumb"):
-        from prunecli.front.plain import run_plain
-
-        return run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
-    from prunecli.tui import run_tui  # import textual only when it is needed
-
+        return plain_front.run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
     cwd = asked.cwd or working_directory()
-    return run_tui(
+    return tui.run_tui(
         lambda: _made(asked, environ),
         places=Places.of(environ),
         cwd=cwd,
@@ -61,29 +83,23 @@ def launch(
 
 def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
     """Create the runtime, then hide the environment from other processes."""
-    from prunecli.runtime.make import make_runtime
-    from prunecli.tools.processes.environment import hide_environment
-
-    runtime = make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
-    hide_environment()
+    runtime = make.make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
+    environment.hide_environment()
     return runtime
 
 
 def demo_launch(*, plain: bool = False) -> Launch:
     """Return the tour: the demo model in a new scratch folder, which is kept for inspection."""
-    from prunecli.providers.demo_tour import GUIDE, INTRODUCTION
-    from prunecli.util.private_file import make_temporary
-
     try:
-        folder = Path(make_temporary("prunecli-demo-"))
+        folder = Path(private_file.make_temporary("prunecli-demo-"))
     except OSError as error:
         raise UsageError(f"the tour needs a scratch folder: {error.strerror}") from error
     return Launch(
         flags={"--model": "demo"},
         trust=True,
         cwd=folder,
-        introduction=INTRODUCTION,
-        guide=GUIDE,
+        introduction=demo_tour.INTRODUCTION,
+        guide=demo_tour.GUIDE,
         plain=plain,
     )
 
@@ -98,18 +114,15 @@ def working_directory() -> Path:
         ) from error
 
 
-def _schema(asked: Launch) -> "AnswerSchema | None":
+def _schema(asked: Launch) -> "answer_schema.AnswerSchema | None":
     if not asked.json_schema:
         return None
-    from prunecli.runtime.answer_schema import AnswerSchema
-
-    return AnswerSchema.of(asked.json_schema)
+    return answer_schema.AnswerSchema.of(asked.json_schema)
 
 
-def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", patience: float) -> int:
-    import asyncio
-
-    from prunecli.front.headless.run import run_headless
+def _headless(
+    asked: Launch, runtime: "Runtime", schema: "answer_schema.AnswerSchema | None", patience: float
+) -> int:
 
     terminal = sys.stdin is None or sys.stdin.isatty()
     streams = asked.input_format == "stream-json" and not terminal
@@ -133,10 +146,8 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", 
         try:
             form, partial = asked.output_format, asked.partial_messages
             if streams:
-                from prunecli.front.headless.stream import run_stream
-
                 source, again = sys.stdin.fileno(), bool(asked.continue_last or asked.resume)
-                return await run_stream(
+                return await stream.run_stream(
                     runtime,
                     asked.prompt,
                     source,
@@ -147,7 +158,7 @@ def _headless(asked: Launch, runtime: "Runtime", schema: "AnswerSchema | None", 
                     schema=schema,
                     partial=partial,
                 )
-            return await run_headless(
+            return await headless.run_headless(
                 runtime,
                 prompts,
                 form=form,
@@ -182,12 +193,12 @@ def _collect_again() -> None:
 def _piped(patience: float | None) -> str | None:
     """Return standard input; None if it stays silent for this many seconds. Bytes that are not UTF-8 become visible
     replacement characters. Raises UsageError."""
-    from prunecli.model.requests import MAX_BODY_BYTES
-
-    data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES, FIRST_SECONDS if patience is None else patience)
+    data = read_input(
+        sys.stdin.fileno(), requests.MAX_BODY_BYTES, FIRST_SECONDS if patience is None else patience
+    )
     if data is None and patience is None:
         sys.stderr.write(f"{WAITING}\n")
-        data = read_input(sys.stdin.fileno(), MAX_BODY_BYTES)
+        data = read_input(sys.stdin.fileno(), requests.MAX_BODY_BYTES)
     return None if data is None else data.decode("utf-8", "replace")
 
 

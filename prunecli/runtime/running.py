@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from os import urandom
+from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Executor
 from prunecli.agent.hooks import Recordable
@@ -15,6 +16,13 @@ from prunecli.runtime.counting import Measuring
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import known_tools
 from prunecli.session.session import Reader
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tools.processes import command
+else:
+    command = lazy("prunecli.tools.processes.command")
+
 
 JUDGE = "prunecli.safety.permissions.judge"
 """Takes 25 ms to import."""
@@ -32,11 +40,9 @@ def readiness(host: Host) -> Reader:
         if is_ready or not isinstance(told, ToolCallDelta) or "bash" not in host.tools:
             return
         is_ready = True
-        from prunecli.tools.processes.command import get_ready  # deferred, since few starts need it at once
-
         host.sandbox.begin()
         threading.Thread(target=import_module, args=(JUDGE,), name="permissions", daemon=True).start()
-        get_ready()
+        command.get_ready()
 
     return hear
 
