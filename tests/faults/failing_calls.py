@@ -21,7 +21,7 @@ from tests import preloaded
 
 ERRORS = ("EACCES", "EROFS", "ENOSPC", "EPERM")
 SECONDS = 10
-WORDS = ("-p", "hi", "--model", "demo", "--trust")
+WORDS = ("-p", "run echo hi", "--model", "demo", "--trust")
 NEVER = {
     *("exit", "exit_group", "rt_sigreturn", "restart_syscall"),
     *("futex", "rseq", "set_robust_list", "set_tid_address", "arch_prctl"),

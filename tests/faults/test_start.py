@@ -134,7 +134,8 @@ def test_a_zip_application_finds_its_data_and_starts_its_helpers(tmp_path: Path)
 
 UNHANDLED = """
 import asyncio, gc, os, sys, threading
-from prunecli import __main__ as program, errors
+from prunecli import __main__ as program
+from prunecli.util import errors
 sys.argv[1:] = ["--version"]
 program.end = lambda code: None
 program.main()
