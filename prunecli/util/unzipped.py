@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import sys
 from zipfile import ZipFile
 from zipimport import zipimporter
 
@@ -20,4 +21,6 @@ def unpack() -> None:
     inside = f"{loader.prefix}prunecli/"
     with ZipFile(loader.archive) as archive:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith(inside)])
-    prunecli.__path__[:] = [os.path.join(folder, inside)]
+    for name, module in tuple(sys.modules.items()):
+        if name.partition(".")[0] == "prunecli" and hasattr(module, "__path__"):
+            module.__path__[:] = [os.path.join(folder, loader.prefix, *name.split("."))]
