@@ -6,10 +6,12 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from prunecli.commands.command import Choice, Choose, Table, all_commands
 from prunecli.front.presentation.entries import Level
 from prunecli.plugins.app import Installed
 from prunecli.plugins.features import available, has_command
 from prunecli.runtime import Runtime, outside
+from prunecli.runtime.clipboard import clipped
 from prunecli.safety.permissions.verdict import Mode
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
@@ -19,7 +21,6 @@ from prunecli.util.bindings import ACTIONS, Action, Keys, shown
 from prunecli.util.errors import PrunecliError
 
 if TYPE_CHECKING:
-    from prunecli.commands.command import Table
     from prunecli.tui.screens.choose import ChooseScreen
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
@@ -191,8 +192,6 @@ class Actions:
 
     async def _paste_image(self) -> None:
         """Attach the image in the clipboard. Without one, paste the text last cut or copied in the prompt."""
-        from prunecli.runtime.clipboard import clipped
-
         prompt, setup = self._frame.prompt, self._runtime.setup
         try:
             found = await clipped(self._program.environ, setup.cwd, setup.places.clipped)
@@ -242,8 +241,6 @@ _MODE_HELP = {
 
 
 def _keys_table(keys: Keys, installed: Installed) -> "Table":
-    from prunecli.commands.command import Table
-
     rows: list[tuple[str, ...]] = []
     group = ""
     for action in offered(installed):
@@ -256,7 +253,6 @@ def _keys_table(keys: Keys, installed: Installed) -> "Table":
 
 def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
     """Return the palette; its result is `/command` or the name of an action."""
-    from prunecli.commands.command import Choice, Choose, all_commands
     from prunecli.tui.screens.choose import ChooseScreen
 
     commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands(installed)]

@@ -8,8 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Answer, Asked
+from prunecli.commands.plan import ANSWERS, plan_of
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime
+from prunecli.runtime.outside import open_page
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
 from prunecli.util.sanitize import one_line
@@ -63,8 +65,6 @@ class Asking:
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
-        from prunecli.runtime.outside import open_page
-
         env, home = self._setup.child_env, self._setup.places.home
         return await asyncio.to_thread(open_page, address, env, home)
 
@@ -114,8 +114,6 @@ class Planning:
 
     def offer(self) -> None:
         """Ask about the plan if the last answer ends with one."""
-        from prunecli.commands.plan import ANSWERS, plan_of
-
         if self._panel is not None or not plan_of(self._runtime):
             return
         from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
@@ -133,8 +131,6 @@ class Planning:
             self._port.answered(panel)
 
     def _answered(self, row: int, text: str) -> None:
-        from prunecli.commands.plan import ANSWERS
-
         self.withdraw()
         if (mode := ANSWERS[row][0]) != "no":
             self._runtime.gatekeeper.mode = mode

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.worker import Worker
 
+from prunecli.commands.command import arguments, offered
 from prunecli.context.state import Context
 from prunecli.front.presentation.activity import CurrentActivity
 from prunecli.front.presentation.completion import as_command
@@ -35,6 +36,7 @@ from prunecli.tui.program import Program
 from prunecli.tui.prompt_store import PromptStore
 from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
+from prunecli.tui.session_loading import SessionLoading
 from prunecli.tui.slices import Pace, once, painted
 from prunecli.tui.token_counting import Figures
 from prunecli.tui.transcript.transcript_view import Transcript
@@ -48,7 +50,6 @@ from prunecli.util.errors import PrunecliError, SessionNotFound
 if TYPE_CHECKING:
     from prunecli.runtime.resuming import Resuming
     from prunecli.tui.effects import Effects
-    from prunecli.tui.session_loading import SessionLoading
     from prunecli.tui.widgets.question import Question
 
 READ_ONLY = ("Read-only session. /resume ID --fork continues in a copy", "Read-only session")
@@ -77,7 +78,7 @@ class Conversation:
         self._opens = {name: one.facts["opens"] for name, one in tools if one.facts["opens"]}
         frame.transcript.opens = self._opens
         self._planning = Planning(runtime, self, program, lambda text: self.runs.submit(text))
-        parts = prompt, frame.menu, partial(_offered, runtime), self._arguments, str(setup.cwd)
+        parts = prompt, frame.menu, partial(offered, runtime), partial(arguments, runtime), str(setup.cwd)
         self.completer = Completer(*parts, resources=partial(_mentionable, runtime))
         self.runs = Runs(runtime, self, self.feed, self._planning, self.completer)
         self.actions = Actions(runtime, self, frame, program, self.runs)
@@ -89,11 +90,6 @@ class Conversation:
         self._doing = CurrentActivity()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), partial(once, frame))
         self.listening = False
-
-    def _arguments(self, typed: str) -> Sequence[tuple[str, str]]:
-        from prunecli.commands.command import arguments
-
-        return arguments(self.runtime, typed)
 
     @cached_property
     def effects(self) -> "Effects":
@@ -143,8 +139,6 @@ class Conversation:
 
     def go_on_resuming(self) -> None:
         """Show the end of the session that is being resumed, and load the rest."""
-        from prunecli.tui.session_loading import SessionLoading
-
         resuming = self.runtime.resuming
         if resuming is not None:
             loading = SessionLoading(resuming, self.feed, self._presenter, lambda: self.typed_at)
@@ -366,10 +360,3 @@ class Conversation:
 
 def _mentionable(runtime: Runtime) -> list[str]:
     return list(runtime.parts.gather(lambda part: part.mentionable()))
-
-
-def _offered(runtime: Runtime) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return the commands for the menu. Imported on demand, since startup does not need them."""
-    from prunecli.commands.command import offered
-
-    return offered(runtime)

@@ -37,6 +37,10 @@ from prunecli.tui.asking import Asking
 from prunecli.tui.port import Port
 from prunecli.tui.program import Program
 from prunecli.tui.runs import Runs
+from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
+from prunecli.tui.screens.table import TableScreen, UnfoldingScreen
+from prunecli.tui.session_picker import picker_of
+from prunecli.tui.themes import load_theme
 from prunecli.util.errors import ConfigError, PrunecliError
 from prunecli.util.figures import counted
 
@@ -87,8 +91,6 @@ class Effects(base.Effects):
         self._port.complain(error)
 
     def table(self, table: Table) -> None:
-        from prunecli.tui.screens.table import TableScreen, UnfoldingScreen
-
         screen = UnfoldingScreen if any(table.below) else TableScreen
 
         def closed(by_key: bool | None) -> None:
@@ -130,8 +132,6 @@ class Effects(base.Effects):
 
     def _set_theme(self, effect: SetTheme) -> Sequence[Effect]:
         """Switch to a theme. Raises ConfigError for an invalid one, and the current one stays."""
-        from prunecli.tui.themes import load_theme
-
         load_theme(self.runtime.setup.places, effect.name)
         effects = effect.then()
         self._program.use_theme(effect.name)
@@ -154,8 +154,6 @@ class Effects(base.Effects):
 
     def _list(self, choose: Choose) -> None:
         """Show a list of choices. A marked theme is previewed."""
-        from prunecli.tui.screens.choose import ChooseScreen
-
         program, before = self._program, self._program.theme
         themes = choose.command == "theme"
 
@@ -173,13 +171,9 @@ class Effects(base.Effects):
         self._port.push_screen(ChooseScreen(choose, look), chosen)
 
     async def pick(self, effect: PickSession) -> None:
-        from prunecli.tui.session_picker import picker_of
-
         picker_of(effect.agent, self.runtime, self._port).begin()
 
     async def ask_secret(self, asked: AskSecret) -> None:
-        from prunecli.tui.screens.choose import SecretScreen
-
         def given(secret: str | None) -> None:
             if secret is not None:
                 self._answered(lambda: asked.then(secret))

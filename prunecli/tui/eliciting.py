@@ -8,6 +8,8 @@ from textual.content import Content
 from prunecli.runtime.forms import Elicitation, Field, Reply
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
+from prunecli.tui.widgets.long_question import LongQuestion
+from prunecli.tui.widgets.question import Row
 from prunecli.util.sanitize import one_line, source
 
 NO = "No, decline"
@@ -95,9 +97,6 @@ class Eliciting:
         self, title: str, about: str, rows: Sequence[tuple[str, str]], *, for_text: int | None
     ) -> tuple[int, str]:
         """Show a panel until it is answered. Esc selects the last row."""
-        from prunecli.tui.widgets.long_question import LongQuestion
-        from prunecli.tui.widgets.question import Row
-
         typed = for_text is not None  # in that case, a digit or a letter begins text
         shown = [
             Row(_BULLET if typed else _letters(at, key), (one_line(label),))

@@ -42,7 +42,11 @@ from prunecli.model.messages import Usage
 from prunecli.model.record_codec import edit_to_json
 from prunecli.model.requests import WireMessage
 from prunecli.providers.models import ModelTable, expectations_of, token_factor
+from prunecli.providers.tokenizer import counter
+from prunecli.runtime.choices import Choices
+from prunecli.session.importers.handoff import find
 from prunecli.session.importers.known_agents import is_agent
+from prunecli.session.importers.source import read_source
 from prunecli.util.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.util.figures import short
 from prunecli.util.frozen import frozen
@@ -221,8 +225,6 @@ def context(
     as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show the context of the next request: with recorded edits, or with what a strategy proposes."""
-    from prunecli.runtime.choices import Choices
-
     with working("reading"):
         found = _source(source)
         names = strategy.split(",") if strategy else []
@@ -251,9 +253,6 @@ def context(
 
 
 def _source(text: str) -> "Source":
-    from prunecli.session.importers.handoff import find
-    from prunecli.session.importers.source import read_source
-
     path = Path(text)
     try:
         if is_agent(text) and not os.path.exists(path):
@@ -290,15 +289,11 @@ def _chosen(config: Config, names: Sequence[str]) -> tuple[Chosen, ...]:
 def _counter(estimator: str) -> TokenCounter:
     if estimator not in ("tiktoken", "chars4"):
         raise UsageError(f"no estimator named {estimator!r}", "use tiktoken or chars4")
-    from prunecli.providers.tokenizer import counter
-
     return counter(estimator)
 
 
 def _market(config: Config, table: ModelTable, model: str, context: Context) -> Market:
     """Return the prices for a session that was begun with this model. There is no time, since the gate is off."""
-    from prunecli.runtime.choices import Choices
-
     return (
         Choices(
             config,

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from prunecli.features.rewind.snapshots import MAX_FILE_BYTES, FileChange, Saved, Version
 from prunecli.model.codec import well_formed
+from prunecli.tools.files.diff import change
 from prunecli.util.errors import SnapshotFailed
 from prunecli.util.paths import slug
 from prunecli.util.private_file import make_private, write_private
@@ -105,8 +106,6 @@ class Copies:
         return Version(mode, self._write(whole.read_bytes()))
 
     def _differences(self, old: States, new: States) -> Iterator[FileChange]:
-        from prunecli.tools.files.diff import change  # only needed for comparisons
-
         for path in sorted(old.keys() & new.keys()):
             before, after = old[path], new[path]
             if before == after:

@@ -4,6 +4,7 @@ Each line is `{"text": ..., "cwd": ..., "at": unix ms}`. Several programs append
 write.
 """
 
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,7 +27,6 @@ def load(path: Path) -> list[str]:
             data = file.read()
     except OSError:
         return []
-    import json
 
     def text_of(line: bytes) -> str:
         try:
@@ -45,8 +45,6 @@ def append(path: Path, text: str, cwd: str, at: int) -> None:
     """Append a prompt to the file, which only its owner can read. Raises OSError."""
     if len(text) > LONGEST:
         return
-    import json
-
     line = json.dumps({"text": text, "cwd": cwd, "at": at}) + "\n"
     make_private(path.parent)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 
@@ -181,8 +182,6 @@ def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
 
 
 def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
-    from difflib import unified_diff
-
     return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
 
 

@@ -3,6 +3,8 @@
 Imported before the first frame, so imports needed only for reading and writing are local.
 """
 
+import fcntl
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,8 +89,6 @@ class DraftFile:
 
 def _locked(path: Path) -> int | None:
     """Lock a file and return its descriptor; return None if another program holds the lock."""
-    import fcntl
-
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,8 +103,6 @@ def save(path: Path, draft: Draft) -> None:
     if not draft.text.strip():
         path.unlink(missing_ok=True)
         return
-    import json
-
     make_private(path.parent)
     data = json.dumps({"text": draft.text, "pastes": {str(n): text for n, text in draft.pastes.items()}})
     write_private(path, data.encode())
@@ -112,8 +110,6 @@ def save(path: Path, draft: Draft) -> None:
 
 def load(path: Path) -> Draft | None:
     """Return the saved draft; None if there is none or it cannot be read."""
-    import json
-
     try:
         found = json.loads(path.read_bytes())
         pastes = {int(number): str(text) for number, text in found["pastes"].items()}

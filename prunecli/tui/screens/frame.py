@@ -13,10 +13,11 @@ from textual.screen import Screen
 
 from prunecli.tui.messages import ActionAsked, Told
 from prunecli.tui.widgets.activity import Activity
-from prunecli.tui.widgets.masthead import Masthead
+from prunecli.tui.widgets.masthead import Banner, Masthead
 from prunecli.tui.widgets.prompt import Prompt
 from prunecli.tui.widgets.status import StatusLines
 from prunecli.tui.widgets.welcome import Welcome
+from prunecli.tui.widths import use
 from prunecli.util.bindings import Keys
 
 if TYPE_CHECKING:
@@ -90,8 +91,6 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def measured(self, cells: Sequence[int]) -> None:
         """Use the widths that the terminal gave to `widths.PROBES`, and draw everything again if they are new."""
-        from prunecli.tui.widths import use
-
         if use(cells):
             for transcript in self.query("#transcript"):
                 cast("Transcript", transcript).remeasure()
@@ -216,8 +215,6 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def warn(self, text: str) -> None:
         """Show a banner until it changes; "" removes it."""
-        from prunecli.tui.widgets.masthead import Banner
-
         self.query(Banner).remove()
         if text:
             self.mount(Banner(text), before=self.activity)

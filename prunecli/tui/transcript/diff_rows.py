@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -137,8 +138,6 @@ def _changes(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
 
 def _changed(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
     """Return the ranges of words where two lines differ; None if too much differs to be worth marking."""
-    from difflib import SequenceMatcher
-
     if max(len(old), len(new)) > _LONGEST_COMPARED:
         return None
     words_old, words_new = re.findall(r"\w+|\s+|.", old), re.findall(r"\w+|\s+|.", new)

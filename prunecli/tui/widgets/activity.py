@@ -9,6 +9,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from prunecli.tui.slices import once
+from prunecli.tui.transcript.rows import clip
 from prunecli.tui.widgets.fitting import GAP, Piece, fitted
 from prunecli.util.figures import countdown
 from prunecli.util.sanitize import one_line
@@ -118,7 +119,5 @@ def _beginnings(hint: str) -> tuple[str, ...]:
 
 def _shorter(words: str) -> tuple[str, ...]:
     """Return shorter and shorter forms of the words, to leave room for the duration and the key hint."""
-    from prunecli.tui.transcript.rows import clip  # not imported yet when the first frame is drawn
-
     lengths = len(words) * 2, 60, 52, 46, 40, 32, 24, 12
     return tuple(dict.fromkeys(clip(words, cells) for cells in lengths))
