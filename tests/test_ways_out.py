@@ -106,7 +106,7 @@ def questions(text: str) -> set[str]:
     found = set[str]()
     for touches in (Touches(runs=(text,)), Touches(changes=(text,)), Touches(reads=(text,)), None):
         given = {"command": text, "path": text, "content": text, text: text}
-        asked = Asked(ToolUse("t", text, given), touches, text, "")
+        asked = Asked(ToolUse("t", text, given), touches, text)
         sheet = sheet_of(asked, lambda _: text, Path("/w"))
         shown = (sheet.title, sheet.text, sheet.reason, sheet.beside, sheet.rule, sheet.covers)
         found |= foreign([*sheet_lines(sheet), *shown])

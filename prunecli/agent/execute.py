@@ -33,7 +33,7 @@ AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
 
 @frozen
 class Asked:
-    """A permission question: the call, what it touches, why it needs approval, and the rule "always" would add.
+    """A permission question: the call, what it touches, why it needs approval, and the rules "always" would add.
 
     `who` is the task that asks, "" for the session's own agent.
     """
@@ -41,7 +41,7 @@ class Asked:
     call: ToolUse
     touches: Touches | None
     reason: str
-    rule: str
+    rules: tuple[str, ...] = ()
     who: str = ""
 
 
@@ -49,7 +49,7 @@ class Asked:
 class Answer:
     """The user's answer. `word` tells the model why a call was denied.
 
-    "always" adds the offered rule for this session, "project" also keeps it for the directory.
+    "always" adds the offered rules for this session, "project" also keeps it for the directory.
     """
 
     kind: AnswerKind
@@ -210,7 +210,7 @@ class Executor:
                 why, overruled = ruling.reason or "a hook asks", True
                 verdict = Verdict("ask", why, may_change_files=verdict.may_change_files)
             case "allow" if verdict.kind == "ask" and not verdict.firm:
-                verdict = replace(verdict, kind="allow", reason="a hook allows it", rule="", granted=True)
+                verdict = replace(verdict, kind="allow", reason="a hook allows it", rules=(), granted=True)
         return replace(ready, verdict=verdict, note=ruling.note, overruled=overruled)
 
     async def _one(self, ready: _Ready) -> None:
@@ -278,7 +278,7 @@ class Executor:
                 ready.tool.check(ready.given, self.context(approved=False, granted=False, reads=True))
             except ToolError as error:
                 return _error(str(error)), False
-        asked = Asked(ready.call, ready.touches, verdict.reason, verdict.rule, self.who)
+        asked = Asked(ready.call, ready.touches, verdict.reason, verdict.rules, self.who)
         answer = await self.gatekeeper.ask(asked)
         if answer.kind != "deny":
             return None, True

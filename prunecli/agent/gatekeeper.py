@@ -82,16 +82,16 @@ class SessionGatekeeper:
         )
 
     async def ask(self, asked: Asked) -> Answer:
-        """Ask the user; the answers "always" and "project" add the offered rule."""
+        """Ask the user; the answers "always" and "project" add the offered rules."""
         said = next(filter(None, map(self.claims, asked.touches.calls if asked.touches else ())), "")
         if said:
             asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which is not verified")
         answer = await self.asker(asked)
-        if answer.kind in ("always", "project") and asked.rule:
-            self.granted = (*self.granted, asked.rule)
-            self.rules = replace(self.rules, allow=(*self.rules.allow, asked.rule))
-            if answer.kind == "project":
-                self.keep(asked.rule)
+        if answer.kind in ("always", "project"):
+            self.granted = (*self.granted, *asked.rules)
+            self.rules = replace(self.rules, allow=(*self.rules.allow, *asked.rules))
+            for rule in asked.rules if answer.kind == "project" else ():
+                self.keep(rule)
         return answer
 
     def forget(self, rule: str) -> bool:

@@ -102,8 +102,8 @@ def test_whether_a_rule_with_a_path_denies_what_declares_none_is_asked_even_in_a
 
 def test_allowing_it_for_the_session_allows_that_tool_alone(here: Scene) -> None:
     verdict = here.judge_touches("peek", None)
-    assert verdict.rule == "peek"
-    rules = Rules(allow=(verdict.rule,))
+    assert verdict.rules == ("peek",)
+    rules = Rules(allow=verdict.rules)
     assert here.judge_touches("peek", None, rules=rules).kind == "allow"
     assert here.judge_touches("poke", None, rules=rules).kind == "ask"
 
@@ -166,17 +166,16 @@ def test_a_deny_rule_speaks_for_every_tool_that_does_what_it_names(
 
 def test_one_question_is_answered_by_the_rule_that_it_offers_and_several_offer_none(here: Scene) -> None:
     one = Touches(reads=(OUTSIDE,), searches=("src",))
-    rule = here.judge_touches("grep", one).rule
-    assert rule == ""  # the folder of the one place does not cover the other
+    assert here.judge_touches("grep", one).rules == ()  # the folder of the one place does not cover the other
     several = Touches(reads=(OUTSIDE,), runs=("make",))
     verdict = here.judge_touches("new", several)
-    assert (verdict.kind, verdict.rule) == ("ask", "")
+    assert (verdict.kind, verdict.rules) == ("ask", ())
     assert "outside the workspace" in verdict.reason
-    assert "make" in verdict.reason
+    assert "runs project code" in verdict.reason
     both = Touches(changes=("src/a.py", "src/b.py"))
-    rule = here.judge_touches("edit", both).rule
-    assert rule == "edit(src/**)"
-    assert here.judge_touches("edit", both, rules=Rules(allow=(rule,))).kind == "allow"
+    rules = here.judge_touches("edit", both).rules
+    assert rules == ("edit(src/**)",)
+    assert here.judge_touches("edit", both, rules=Rules(allow=rules)).kind == "allow"
 
 
 @pytest.mark.parametrize(

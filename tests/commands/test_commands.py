@@ -381,7 +381,7 @@ async def test_a_changed_configuration_keeps_the_rules_that_the_user_granted(tmp
 
     runtime.gatekeeper.asker = always
     call = ToolUse("t", "bash", {"command": "make test"})
-    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", ("bash(make test)",)))
     for line in ("/theme fjord", "/prune-config pi.prune_protect 7", "/reload"):
         run_line(runtime, line)
         assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "allow", line
@@ -690,7 +690,7 @@ async def test_a_rule_of_the_session_can_be_removed(tmp_path: Path) -> None:
 
     runtime.gatekeeper.asker = always
     call = ToolUse("t", "bash", {"command": "make test"})
-    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", ("bash(make test)",)))
     assert "Removed" in say(list(run_line(runtime, "/permissions remove bash(make test)")))
     assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "ask"
 
@@ -707,7 +707,7 @@ async def test_a_rule_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) 
     file.write_text("damaged")
     file.chmod(0o600)
     call = ToolUse("t", "bash", {"command": "make test"})
-    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", "bash(make test)"))
+    await runtime.gatekeeper.ask(Asked(call, named(call.name, call.input), "", ("bash(make test)",)))
     assert runtime.gatekeeper.judge("bash", named("bash", call.input)).kind == "allow"
     assert file.read_text() == "damaged"
     assert "not a list of rules" in say(list(run_line(runtime, "/permissions")))

@@ -111,9 +111,9 @@ def test_a_choice_is_made_by_number_or_name() -> None:
 
 def test_a_question_shows_all_of_what_would_run_and_the_rule() -> None:
     text = "\n".join(f"line {n}" for n in range(200))
-    lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "bash(x)"))
+    lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "x *", covers="any arguments"))
     assert sum(line.startswith("  line ") for line in lines) == 200
-    assert "a to allow until you quit, p for this project, with the rule bash(x)" in lines
+    assert lines[-3:-1] == ["a to allow x * until you quit, p in this project", "  (any arguments)"]
     assert not any(line.startswith("a ") for line in sheet_lines(Sheet("t", "x", None, "", "")))
 
 

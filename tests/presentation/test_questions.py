@@ -17,7 +17,7 @@ CWD = Path("/w/project")
 def sheet(
     name: str, files: dict[str, str] | None = None, why: str = "it runs something", **given: object
 ) -> Sheet:
-    asked = Asked(ToolUse("t1", name, given), named(name, given), why, f"{name}(x:*)")
+    asked = Asked(ToolUse("t1", name, given), named(name, given), why, (f"{name}(x:*)",))
     return sheet_of(asked, (files or {}).get, CWD)
 
 
@@ -32,12 +32,12 @@ def test_paths_inside_the_workspace_are_shown_relative() -> None:
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        ("edits need approval in ask mode", "Edits need approval in ask mode"),
+        ("reads your SSH private key", "Reads your SSH private key"),
         ("the option -B may do more than read", "The option -B may do more than read"),
         ("it uses a redirection", "It uses a redirection"),
         ("`touch` can change files", "`touch` can change files"),
         ("git may take /x for a bare repository", "git may take /x for a bare repository"),
-        ("/w/project/notes.py has another hard link", "notes.py has another hard link"),
+        ("changes /w/project/notes.py, outside it", "Changes notes.py, outside it"),
     ],
 )
 def test_a_reason_is_a_sentence_and_a_name_keeps_its_letters(reason: str, said: str) -> None:
@@ -49,7 +49,7 @@ def test_every_control_character_of_a_command_is_seen() -> None:
     shown = sheet("bash", command="echo ok\r\x1b[2K\u202e\u200brm -rf x\nnext\tline")
     assert shown.text == "echo ok␍␛[2K��rm -rf x\nnext␉line"
     assert shown.title == "Run this command?"
-    assert (shown.reason, shown.rule) == ("It runs something", "bash(x:*)")
+    assert (shown.reason, shown.rule) == ("It runs something", "x:*")
 
 
 def test_a_command_of_thousands_of_columns_is_there_to_its_end() -> None:
@@ -121,10 +121,10 @@ def test_a_malformed_input_is_shown_and_breaks_nothing() -> None:
 
 def test_a_new_tool_is_shown_whole_whatever_its_arguments_are_called() -> None:
     given = {"path": "a", "content": "x", "command": "rm y"}
-    shown = sheet_of(Asked(ToolUse("t1", "new", given), None, "why", ""), {}.get, CWD)
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), None, "why"), {}.get, CWD)
     assert (shown.title, shown.diff) == ("Allow new?", None)
     assert shown.text == "path: a\ncontent: x\ncommand: rm y"
-    shown = sheet_of(Asked(ToolUse("t1", "new", given), Touches(changes=("a",)), "why", ""), {}.get, CWD)
+    shown = sheet_of(Asked(ToolUse("t1", "new", given), Touches(changes=("a",)), "why"), {}.get, CWD)
     assert (shown.title, shown.diff) == ("Change this file?", None)
     assert "command: rm y" in shown.text
 
@@ -139,15 +139,13 @@ def test_a_new_tool_is_shown_whole_whatever_its_arguments_are_called() -> None:
 )
 def test_a_file_that_is_not_there_is_created(given: dict[str, str], missing: bool, title: str) -> None:
     call = ToolUse("t1", "write" if "content" in given else "edit", {"path": "a", **given})
-    asked = Asked(call, Touches(changes=("a",)), "why", "")
+    asked = Asked(call, Touches(changes=("a",)), "why")
     assert sheet_of(asked, {}.get, CWD, {"a": missing}.__getitem__).title == title
 
 
 def test_every_command_that_a_call_runs_is_shown() -> None:
     touches = Touches(runs=("make", "make\x1b test"))
-    shown = sheet_of(
-        Asked(ToolUse("t1", "new", {"first": "make", "in": "src"}), touches, "why", ""), {}.get, CWD
-    )
+    shown = sheet_of(Asked(ToolUse("t1", "new", {"first": "make", "in": "src"}), touches, "why"), {}.get, CWD)
     assert shown.title == "Run this command?"
     assert shown.text == "make\nmake␛ test\nin: src"
 
@@ -176,7 +174,7 @@ def test_blank_lines_and_spaces_push_nothing_out_of_sight() -> None:
 def test_the_reason_for_leaving_the_sandbox_is_shown_once() -> None:
     call = ToolUse("t1", "bash", {"command": "curl x", "outside": True, "reason": "needs it", "timeout": 5})
     touches = Touches(runs=("curl x",), outside=("needs it",))
-    asked = Asked(call, touches, "it would run outside the sandbox: needs it", "")
+    asked = Asked(call, touches, "runs outside the sandbox: needs it")
     assert "\n".join(sheet_lines(sheet_of(asked, {}.get, CWD))).count("needs it") == 1
     assert sheet_of(asked, {}.get, CWD).beside == "timeout: 5"
 

@@ -186,9 +186,8 @@ class Questions:
 def _options(sheet: Sheet) -> list[PermissionOption]:
     names: list[tuple[AnswerKind, str]] = [("once", "Allow once"), ("deny", "Reject")]
     if sheet.rule:
-        covers = sheet.covers or sheet.rule
-        names.insert(1, ("always", f"Allow for this session: {covers}"))
-        names.append(
-            ("project", f"Always allow in this folder: {covers}")
-        )  # last: clients number them, and 3 is No
+        what = f"{sheet.rule} ({sheet.covers})" if sheet.covers else sheet.rule
+        names.insert(1, ("always", f"Allow for this session: {what}"))
+        # last: clients number them, and 3 is No
+        names.append(("project", f"Always allow in this folder: {what}"))
     return [PermissionOption(option_id=kind, name=name, kind=_KINDS[kind]) for kind, name in names]

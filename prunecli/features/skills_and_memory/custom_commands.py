@@ -168,7 +168,7 @@ class CustomCommands:
         verdict = runtime.gatekeeper.judge(tool.name, touches)
         approved = False
         if verdict.kind == "ask":
-            answer = await runtime.gatekeeper.ask(Asked(call, touches, verdict.reason, verdict.rule))
+            answer = await runtime.gatekeeper.ask(Asked(call, touches, verdict.reason, verdict.rules))
             approved = answer.kind != "deny"
         if verdict.kind == "deny" or (verdict.kind == "ask" and not approved):
             why = verdict.reason if verdict.kind == "deny" or not answer.word else answer.word

@@ -153,8 +153,8 @@ def sheet_lines(sheet: Sheet) -> list[str]:
         lines.append(f"Reason: {ours(sheet.reason)}")
     lines.append("y to allow once")
     if sheet.rule:
-        lines.append(f"a to allow until you quit, p for this project, with the rule {sheet.rule}")
-        lines += [f"The rule covers {sheet.covers}."] if sheet.covers else []
+        lines.append(f"a to allow {sheet.rule} until you quit, p in this project")
+        lines += [f"  ({sheet.covers})"] if sheet.covers else []
     lines.append("n to deny; any other text denies and goes to the model")
     return lines
 

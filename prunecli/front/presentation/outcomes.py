@@ -53,7 +53,6 @@ _LANGUAGES = {
 _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[ ,;:.]|$)")
 _NAMES = frozenset(("prunecli", "git", "sudo"))
-_OPENERS = frozenset(("it", "its", "the", "this", "edits", "plan", "denied", "can't"))
 _FRAMES = "=-_*# \t"
 """Characters of lines that only separate other lines."""
 _FRAME = re.compile(r"^\s*(?:[=\-_*#]+\s+)*|(?:\s+[=\-_*#]+)*\s*$")
@@ -78,14 +77,8 @@ def state_of(result: ToolResult) -> ToolState:
     return ToolState.ERROR if result.is_error else ToolState.OK
 
 
-def sentence(reason: str) -> str:
-    """Return a reason as a sentence. Reasons are clauses; one that begins with a name or a path keeps its case."""
-    first, space, rest = reason.partition(" ")
-    return f"{first[:1].upper()}{first[1:]}{space}{rest}" if first.lower() in _OPENERS else reason
-
-
 def advice(hint: str) -> str:
-    """Return a hint or refusal as a separate line. Names of programs and keys keep their case."""
+    """Return a hint, refusal or reason as a separate line. Names of programs and keys keep their case."""
     first = _WORD.match(hint)
     return hint[:1].upper() + hint[1:] if first and first[0] not in _NAMES else hint
 
@@ -259,7 +252,7 @@ def body_of(result: ToolResult) -> Output | Diff | None:
         if not isinstance(reason, str) or not reason:
             return None
         is_ours = text_of(result.content).startswith("Not allowed: ")
-        return Output(sentence(reason) if is_ours else reason)
+        return Output(advice(reason) if is_ours else reason)
     path = details.get("path")
     diff = details.get("diff")
     if isinstance(diff, str) and diff:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from prunecli.agent.execute import Asked
 from prunecli.front.presentation.entries import Diff
-from prunecli.front.presentation.outcomes import sentence
+from prunecli.front.presentation.outcomes import advice
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.runtime.outside import is_missing, read_text
-from prunecli.safety.permissions.rule_words import covers
+from prunecli.safety.permissions.rule_words import covers, in_words
 from prunecli.tools.asking import Inquiry, Reply
 from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.workspace import seen_from, seen_in
@@ -41,7 +41,8 @@ class Sheet:
     """The contents of a permission question.
 
     `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
-    a command, such as its timeout, or the reason why an edit will fail. `covers` describes what the rule would allow.
+    a command, such as its timeout, or the reason why an edit will fail. `rule` are the rules that the answer "always"
+    adds, and `covers` describes what they would allow.
     """
 
     title: str
@@ -82,10 +83,10 @@ def sheet_of(
         f"{one_line(asked.who)}: {_title(asked, is_missing)}" if asked.who else _title(asked, is_missing),
         text,
         diff,
-        one_line(sentence(seen_in(asked.reason, cwd))),
-        one_line(asked.rule),
+        one_line(advice(seen_in(asked.reason, cwd))),
+        one_line(in_words(asked.rules)),
         beside,
-        one_line(covers(asked.rule, cwd)) if asked.rule else "",
+        one_line(covers(asked.rules)),
     )
 
 

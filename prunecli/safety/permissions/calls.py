@@ -1,12 +1,15 @@
 """The parts of a call to judge, from the files and commands that its tool declares."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from prunecli.model.codec import well_formed
 from prunecli.model.shell import Doubt, Line
 from prunecli.model.shell_script import parse_script
 from prunecli.model.touches import Touches
+from prunecli.safety.permissions.harm import of_text
 from prunecli.safety.permissions.harmless import read_line
 from prunecli.safety.permissions.places import Place, resolve
 from prunecli.safety.permissions.surroundings import Reading, Surroundings
@@ -15,8 +18,8 @@ from prunecli.util.frozen import frozen
 Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]
 """The effect of a part: read or change files, run a command, send a request to a web host, change only the working
 context, or anything."""
-REMOTE = "an MCP server can do anything"
-NEW_HOST = "it fetches from {}, which no rule allows yet"
+REMOTE = "runs outside the sandbox"
+NEW_HOST = "sends a request to {}"
 
 
 @frozen
@@ -59,7 +62,7 @@ def parts_of(
     A command is not harmless if its call has inputs that the tool does not know (`not_read`), such as a directory.
     """
     if touches is None:
-        return (Call("unknown", tool_name, doubt="this tool can change anything"),)
+        return (Call("unknown", tool_name, doubt="can change anything"),)
     outside = touches.outside[0] if touches.outside else None
     parts = [replace(_command(tool_name, text, around, not_read), outside=outside) for text in touches.runs]
     if touches.changes:
@@ -75,6 +78,12 @@ def parts_of(
     return tuple(parts) or (Call("context", tool_name),)
 
 
+def rough_words(text: str, home: Path) -> list[str]:
+    """Return the likely words of an unparsable line: home expanded, quotes and escapes removed."""
+    text = re.sub(r"\$HOME\b|\$\{HOME\}|(?<![^\s=:'\"])~(?=/)", lambda _: str(home), text)
+    return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
+
+
 def _places(paths: tuple[str, ...], around: Surroundings) -> tuple[Place, ...]:
     return tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
 
@@ -88,5 +97,5 @@ def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[st
         readings = read_line(line, around)
         return Call("run", tool_name, text=text, line=line, readings=readings)
     except Doubt as doubt:
-        reason = doubt.reason if line else f"{doubt.reason}, so it can't be checked"
+        reason = doubt.reason if line else of_text(text, doubt.reason, rough_words(text, around.home), around)
         return Call("run", tool_name, text=text, line=line, doubt=reason)

@@ -22,7 +22,7 @@ from prunecli.safety.permissions.harmless_git import (
     split_git,
 )
 from prunecli.safety.permissions.places import Place, Unresolvable, is_secret, lies_in, real_path, resolve
-from prunecli.safety.permissions.surroundings import Reading, Surroundings
+from prunecli.safety.permissions.surroundings import Harm, Reading, Surroundings
 from prunecli.safety.permissions.sweeps import Sweep, sweep_of_git_grep
 from prunecli.util.regular import read_regular
 
@@ -109,7 +109,7 @@ def _check_addresses(cwd: Path, around: Surroundings) -> None:
     except (OSError, ValueError):
         raise Doubt("git's configuration can't be checked for credentials") from None
     if found:
-        raise Doubt(f"it may print credentials from {found}")
+        raise Harm(f"may print credentials from {around.shown(str(found))}")
 
 
 class _Command:

@@ -16,21 +16,18 @@ from prunecli.model.shell import Doubt, Glob, Line, Open, Value
 from prunecli.safety.permissions.command_options import Given, check_counts, read_options
 from prunecli.safety.permissions.git_reading import read_git
 from prunecli.safety.permissions.globs import TooMany, chooses_secrets, expand
+from prunecli.safety.permissions.harm import UNLISTED, described, of_line
 from prunecli.safety.permissions.harmless_commands import (
-    CHANGING,
     FORMS,
     INSIDE_QUERIES,
-    INSTALLING,
-    PACKAGE_MANAGERS,
     QUERIES,
-    RUNNING,
     SHOWS_PROCESSES,
     Form,
     Words,
 )
 from prunecli.safety.permissions.listings import check_reader, command_of_xargs, listed
 from prunecli.safety.permissions.places import Place, Unresolvable, real_path, resolve
-from prunecli.safety.permissions.surroundings import Reading, Surroundings
+from prunecli.safety.permissions.surroundings import Harm, Reading, Surroundings
 from prunecli.safety.permissions.sweeps import Sweep, files_below, links_below, sweep_of_grep, sweep_of_rg
 from prunecli.safety.permissions.variables import TAKES_TEXT, TESTS, check_unknown, tested, variants
 from prunecli.tools.files.secret_paths import folded
@@ -49,7 +46,7 @@ _MAX_FOLDERS = 4
 def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
     """Return the reads of a harmless command line. Raises Doubt if it is not harmless, with the reasons for all its
     commands, the riskiest first."""
-    readings, doubts = list[Reading](), dict[str, int]()
+    readings, doubts = list[Reading](), list[tuple[Words, Doubt]]()
     parts = located(line, around)
     while True:
         words: Words = ()
@@ -60,18 +57,10 @@ def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
         except StopIteration:
             break
         except Doubt as doubt:
-            doubts.setdefault(doubt.reason, _risk(words))
+            doubts.append((words, described(words, doubt, around)))
     if doubts:
-        raise Doubt("; ".join(sorted(doubts, key=doubts.__getitem__)))
+        raise Doubt(of_line(line, doubts))
     return tuple(readings)
-
-
-def _risk(words: Words) -> int:
-    """Return a number by which the commands of a line are ordered for a question, the riskiest first."""
-    name = words[0].rpartition("/")[2] if words else ""
-    if not words or name in CHANGING:
-        return 2
-    return 0 if "/" in words[0] or name in RUNNING else 1
 
 
 def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
@@ -131,10 +120,10 @@ def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -
         words = _expanded(words, around)
         query = _is_query(words, around)
         if not query and not is_listed(words[0]):
-            raise Doubt(_unlisted(words))
+            raise Doubt(UNLISTED)
         _check_programs(words, around)
         if words[0] in SHOWS_PROCESSES and not (around.walled or by_rule):
-            raise Doubt("it shows the arguments of other programs, which may contain secrets")
+            raise Harm("shows the arguments of other programs, which may contain secrets")
         if query:
             return Reading()
         if words[0] == "git":
@@ -182,20 +171,6 @@ def _is_query(words: Words, around: Surroundings) -> bool:
     if any(isinstance(word, Glob) or " " in word for word in words):
         return False
     return bool(re.fullmatch(QUERIES, text) or (around.walled and re.fullmatch(INSIDE_QUERIES, text)))
-
-
-def _unlisted(words: Words) -> str:
-    """Return why a command that is on no list of harmless commands needs approval."""
-    program = words[0]
-    name = program.rpartition("/")[2]
-    if name in CHANGING:
-        return f"`{program}` can change files"
-    if name in PACKAGE_MANAGERS and (len(words) == 1 or not words[1].startswith("-")):
-        command = " ".join((program, *words[1:2]))
-        if set(words[1:2]) <= INSTALLING and (len(words) > 1 or name == "yarn"):
-            return f"`{command}` installs packages, which can run scripts"
-        return f"`{command}` may do more than read"
-    return f"`{program}` {'runs another program' if name in RUNNING else 'may do more than read'}"
 
 
 def is_listed(program: str) -> bool:

@@ -335,18 +335,3 @@ CHANGING = frozenset(
     }
 )
 """Programs known to change files, for the reason of a question."""
-PACKAGE_MANAGERS = frozenset(
-    {
-        *("npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "pdm", "pipenv", "cargo", "gem"),
-        *("bundle", "brew"),
-    }
-)
-"""Programs whose first argument is a subcommand."""
-INSTALLING = frozenset({"add", "ci", "i", "install", "sync", "update", "upgrade", "up"})
-RUNNING = frozenset(
-    {
-        *("bash", "dash", "doas", "env", "exec", "fish", "ksh", "nice", "nohup", "npx", "parallel", "setsid"),
-        *("sh", "stdbuf", "sudo", "time", "timeout", "uvx", "watch", "xargs", "zsh"),
-    }
-)
-"""Programs known to run another program."""

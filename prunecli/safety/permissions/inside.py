@@ -13,7 +13,9 @@ from prunecli.safety.permissions.rules import starts_others
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
+    from prunecli.model.shell import Doubt
     from prunecli.safety.permissions.calls import Call
+    from prunecli.safety.permissions.harmless_commands import Words
 
 _INSTALLS = r"""(?x)
     (?<![\w./-])(?:
@@ -27,6 +29,7 @@ _WRITES_WITH_GIT = r"""(?x)
     (?!(?:\s+-c\s+\S+|\s+-C\s+\S+|\s+-\S+)*
       \s+(?:blame|cat-file|describe|diff|grep|log|ls-files|rev-parse|shortlog|show|status)(?![\w-]))"""
 """git where a command may start, unless its subcommand only reads."""
+_COMMITS = "changes the repository"
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
@@ -59,29 +62,39 @@ def leaves(call: "Call", inside: Inside) -> str:
     """Return why a command that asks to run outside the sandbox needs approval, or ""."""
     if not inside.there or call.outside is None:
         return ""
-    return f"it would run outside the sandbox: {call.outside}"
+    return f"runs outside the sandbox: {call.outside}"
 
 
-def stays(call: "Call", mode: str, inside: Inside, doubtful: Callable[[], list[tuple[str, ...]]]) -> bool:
-    """Return whether the sandbox makes the question about a command unnecessary. `doubtful` returns the commands of
-    its line that are not harmless."""
+def harm_inside(
+    call: "Call", mode: str, inside: Inside, doubtful: Callable[[], "list[tuple[Words, Doubt]]"]
+) -> str | None:
+    """Return why a command needs approval in edits mode although it would run in the sandbox, "" if it needs none,
+    and None if the sandbox does not decide. `doubtful` returns the commands of its line that are not harmless."""
     if call.effect != "run" or not inside.closed or mode != "edits":
-        return False
+        return None
     text = call.text or ""
-    return not (_writes_with_git(call, doubtful) or re.search(_INSTALLS, text) or _names_obeyed(text))
+    if writes := _writing_with_git(call, doubtful):
+        return writes
+    if re.search(_INSTALLS, text):
+        return "installs packages, which can run scripts"
+    obeyed = next(filter(lies_in_kept, _BETWEEN.split(text)), "")
+    if obeyed and call.doubt.startswith(("reads ", "may read ")):
+        return call.doubt
+    return f"names {obeyed}, which controls other programs" if obeyed else ""
 
 
-def _writes_with_git(call: "Call", doubtful: Callable[[], list[tuple[str, ...]]]) -> bool:
-    """Return whether a command may need to write to the repository, which is read-only in the sandbox."""
+def _writing_with_git(call: "Call", doubtful: Callable[[], "list[tuple[Words, Doubt]]"]) -> str:
+    """Return what a command may do that needs to write to the repository, which is read-only in the sandbox."""
     if call.line is None:
-        return bool(re.search(_WRITES_WITH_GIT, call.text or ""))
-    return any(
-        re.search(_WRITES_WITH_GIT, "\n".join(words))
-        for words in doubtful()
+        return _COMMITS if re.search(_WRITES_WITH_GIT, call.text or "") else ""
+    writing = [
+        (words, doubt)
+        for words, doubt in doubtful()
         if starts_others(words[0]) or words[0].rpartition("/")[2] == "git"
-    )
+        if re.search(_WRITES_WITH_GIT, "\n".join(words))
+    ]
+    if not writing:
+        return ""
+    from prunecli.safety.permissions.harm import of_line  # deferred, since startup does not need it
 
-
-def _names_obeyed(text: str) -> bool:
-    """Return whether a word of the text names a path that a sandbox keeps read-only, or a file below one."""
-    return any(map(lies_in_kept, _BETWEEN.split(text)))
+    return of_line(call.line, writing)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.calls import Call, parts_of
-from prunecli.safety.permissions.inside import NO_SANDBOX, Inside, leaves, stays
-from prunecli.safety.permissions.offers import offered_rule
+from prunecli.safety.permissions.harm import of_line
+from prunecli.safety.permissions.inside import NO_SANDBOX, Inside, harm_inside, leaves
+from prunecli.safety.permissions.offers import offered_rules
 from prunecli.safety.permissions.places import Unresolvable
 from prunecli.safety.permissions.rule_checks import allowing_rule, naming_rule, uncovered
 from prunecli.safety.permissions.rules import Rule, parse_rule
@@ -97,9 +98,10 @@ def _of_part(
         return Verdict("ask", f"the ask rule {asking.text} applies", firm=True)
     if allowing := allowing_rule(call, allow, around):
         return Verdict("allow", f"allowed by the rule {allowing}", granted=True)
-    if trusted and stays(call, mode, inside, lambda: uncovered(call, (), around)):
+    inner = harm_inside(call, mode, inside, lambda: uncovered(call, (), around)) if trusted else None
+    if inner == "":
         return Verdict("allow", "the sandbox keeps its effects in the workspace")
-    return _by_mode(call, mode if trusted else "ask", allow, around)
+    return _by_mode(call, mode if trusted else "ask", allow, around, inner or "")
 
 
 def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -116,39 +118,46 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
             "this directory is not trusted, so tools can only read; use /trust, `prunecli trust` or --trust",
         )
     if mode == "plan" and not call.is_harmless and call.effect != "fetch":
-        why = f": {call.doubt}" if call.doubt else ""
+        why = f" ({call.doubt})" if call.doubt else ""
         return Verdict("deny", f"plan mode is read-only{why}; leave plan mode first")
     return None
 
 
-def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundings) -> Verdict:
+def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundings, why: str) -> Verdict:
     if mode == "auto":
         return Verdict("allow", "auto mode allows everything that no rule denies", granted=True)
     if call.is_harmless:
         return Verdict("allow", "the command only reads")
     if call.effect in ("run", "fetch", "unknown"):
-        return Verdict("ask", call.doubt, offered_rule(call, allow, around))
+        return Verdict("ask", why or _harm(call, allow, around), offered_rules(call, allow, around))
     if call.effect == "edit":
-        return _edit_by_mode(call, mode, offered_rule(call, allow, around), around)
+        return _edit_by_mode(call, mode, offered_rules(call, allow, around), around)
     for place in call.places:
-        if doubt := around.reading_doubt(place):
-            return Verdict("ask", f"{place.real} {doubt}", offered_rule(call, allow, around))
+        if harm := around.reading_harm(place):
+            return Verdict("ask", harm, offered_rules(call, allow, around))
     return Verdict("allow", "it only reads inside the workspace")
 
 
-def _edit_by_mode(call: Call, mode: Mode, rule: str, around: Surroundings) -> Verdict:
+def _harm(call: Call, allow: tuple[Rule, ...], around: Surroundings) -> str:
+    """Return what the commands of a line that no rule covers may do."""
+    parts = [(words, doubt) for words, doubt in uncovered(call, allow, around) if doubt.reason]
+    return of_line(call.line, parts) if call.line and parts else call.doubt
+
+
+def _edit_by_mode(call: Call, mode: Mode, rules: tuple[str, ...], around: Surroundings) -> Verdict:
     for place in call.places:
+        name = around.shown(place.real)
         if not around.holds(place):
-            return Verdict("ask", f"{place.real} is outside the workspace", rule)
+            return Verdict("ask", f"changes {name}, outside the workspace", rules)
         if around.protects(place):
-            return Verdict("ask", f"{place.real} controls other programs", rule)
+            return Verdict("ask", f"changes {name}, which controls other programs", rules)
         if around.keeps_secrets(place):
-            return Verdict("ask", f"{place.real} may contain secrets", rule)
+            return Verdict("ask", f"changes {name}, which may contain secrets", rules)
         if _has_other_names(place.real):
-            return Verdict("ask", f"{place.real} has another hard link, which would change too")
+            return Verdict("ask", f"changes another file too: {name} has another hard link")
     if mode == "edits":
         return Verdict("allow", "edits mode allows changes inside the workspace")
-    return Verdict("ask", "edits need approval in ask mode", rule)
+    return Verdict("ask", "changes files of the workspace; edits mode would not ask", rules)
 
 
 def _has_other_names(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The rule that "allow for this session" would add for a call: narrow, but general enough to be useful."""
+"""The rules that "allow for this session" would add for a call: narrow, but general enough to be useful."""
 
 import os
 import re
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from prunecli.model.shell import Line
 from prunecli.safety.permissions.calls import Call
+from prunecli.safety.permissions.harm import CODE
+from prunecli.safety.permissions.harmless_commands import Words
 from prunecli.safety.permissions.places import Place, lies_in, real_path
 from prunecli.safety.permissions.rule_checks import allowing_rule, uncovered
 from prunecli.safety.permissions.rules import FETCH, Rule, parse_rule
@@ -14,38 +16,42 @@ from prunecli.util.errors import ConfigError
 
 _MAX_RULE = 200
 """Maximum characters of a rule, so that a person can check it before saving it."""
+_MAX_RULES = 4
+_MAX_WORD = 60
+"""Maximum characters of a word that is expected to come again, unlike a message or script."""
 _NOT_IN_RULES = frozenset("*?[]()\\")
 
 
-def offered_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """Return the narrowest useful rule that covers the call together with the allow rules in effect, or "".
+def offered_rules(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
+    """Return the narrowest useful rules that cover the call together with the allow rules in effect; none if there
+    are none.
 
-    For a command, the rule has its exact words, or the first words of a few kinds of commands. For an edit in the
-    workspace or a read outside it, the rule names the folder. For secrets, files that control other programs, and
-    edits outside the workspace, it names the single path.
+    For a line, there is a rule for each command that is not yet allowed: its first words for a few kinds of commands,
+    else its exact words if they may come again. For an edit in the workspace or a read outside it, the rule names the
+    folder. For secrets, files that control other programs, and edits outside the workspace, it names the single path.
     """
-    text = _text(call, rules, around)
-    if not text or len(text) > _MAX_RULE or not text.isprintable():
-        return ""
+    texts = _texts(call, rules, around)
+    if not texts or any(len(text) > _MAX_RULE or not text.isprintable() for text in texts):
+        return ()
     try:
-        return text if allowing_rule(call, (*rules, parse_rule(text)), around) else ""
+        return texts if allowing_rule(call, (*rules, *map(parse_rule, texts)), around) else ()
     except ConfigError:
-        return ""
+        return ()
 
 
-def _text(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+def _texts(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
     if call.target:
-        return "" if "*" in call.target else f"mcp({call.target})"
+        return () if "*" in call.target else (f"mcp({call.target})",)
     if call.effect == "fetch":
-        return f"{FETCH}({call.host})"
+        return (f"{FETCH}({call.host})",)
     if call.effect == "unknown":
-        return call.tool
+        return (call.tool,)
     if call.effect == "run":
-        return _command_rule(call, rules, around)
+        return _command_rules(call, rules, around)
     place = call.places[0]
     pattern = _edit_pattern(place, around) if call.effect == "edit" else _read_pattern(place, around)
     tool = "edit" if call.effect == "edit" else call.tool
-    return f"{tool}({pattern})" if pattern else ""
+    return (f"{tool}({pattern})",) if pattern else ()
 
 
 def _edit_pattern(place: Place, around: Surroundings) -> str:
@@ -92,6 +98,15 @@ _TAKES_PATHS = frozenset(
     }
 )
 """Programs that check or test: a rule may leave their arguments open."""
+_CREATES = frozenset({"mkdir", "touch"})
+"""Programs that only create: a rule may leave open what, inside the workspace."""
+_ONLY_ONCE = frozenset(
+    {
+        *(".", "awk", "chmod", "chown", "cp", "dd", "eval", "exec", "export", "kill", "ln", "mv", "parallel"),
+        *("patch", "perl", "sed", "set", "source", "unset", "xargs"),
+    }
+)
+"""Programs whose exact arguments rarely come again, or which do something else each time with the same."""
 _SUBCOMMANDS = {
     "git": ("add", "commit", "stash", "fetch", "mv", "branch", "tag"),
     "cargo": ("build", "check", "test", "clippy", "fmt", "doc", "bench", "run"),
@@ -104,26 +119,29 @@ _SUBCOMMANDS = {
 """Subcommands whose arguments a rule may leave open: none of them deletes, publishes or installs."""
 
 
-def _command_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
-    """Return a general rule if only one part of the line needs a rule, else the line's exact words."""
-    if call.line is None:
+def _command_rules(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
+    """Return a rule for each command of the line that is not yet allowed; none if one of them gets none."""
+    parts = uncovered(call, rules, around)
+    texts = dict.fromkeys(
+        _general(words) or _exact(words) if doubt.reason not in ("", CODE) else "" for words, doubt in parts
+    )
+    found = tuple(f"bash({text})" for text in texts)
+    return found if all(texts) and len(found) <= _MAX_RULES else ()
+
+
+def _exact(words: Words) -> str:
+    """Return the words of a command that may come again as they are, or ""."""
+    if words[0].rpartition("/")[2] in _ONLY_ONCE or any(len(word) > _MAX_WORD for word in words):
         return ""
-    parts = list(dict.fromkeys(uncovered(call, rules, around)))
-    if len(parts) == 1 and (general := _general(parts[0])):
-        return f"bash({general})"
-    exact = f"bash({call.line})"
-    return exact if _is_exact(exact, call.line) else ""
-
-
-def _is_exact(text: str, line: Line) -> bool:
+    text = str(Line((words,)))
     try:
-        rule = parse_rule(text)
+        rule = parse_rule(f"bash({text})")
     except ConfigError:
-        return False
-    return rule.line == line and not rule.prefix
+        return ""
+    return text if rule.line == Line((words,)) and not rule.prefix else ""
 
 
-def _general(words: tuple[str, ...]) -> str:
+def _general(words: Words) -> str:
     """Return a rule with open arguments for a command that is often run with other arguments, or ""."""
     program, *rest = words
     if program in _RUNNERS and len(rest) > 1 and rest[0] == "run":
@@ -137,7 +155,7 @@ def _general(words: tuple[str, ...]) -> str:
         return _script(program, rest)
     if program in _SUBCOMMANDS and rest[:1] and rest[0] in _SUBCOMMANDS[program]:
         return f"{program} {rest[0]} *"
-    return f"{program} *" if program in _TAKES_PATHS else ""
+    return f"{program} *" if program in _TAKES_PATHS | _CREATES else ""
 
 
 def _script(program: str, rest: Sequence[str]) -> str:

@@ -4,16 +4,17 @@ parts."""
 import contextlib
 import itertools
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from prunecli.model.shell import Doubt, Line, Open
 from prunecli.safety.permissions import path_patterns
-from prunecli.safety.permissions.calls import Call
+from prunecli.safety.permissions.calls import Call, rough_words
 from prunecli.safety.permissions.globs import TooMany, braces, expand, is_glob
+from prunecli.safety.permissions.harm import UNLISTED, described
 from prunecli.safety.permissions.harmless import is_listed, located, read_command
+from prunecli.safety.permissions.harmless_commands import Words
 from prunecli.safety.permissions.places import Place, Unresolvable, is_inside, resolve
 from prunecli.safety.permissions.prefix_rules import open_doubt
 from prunecli.safety.permissions.rules import Rule, command_allowed, line_named, text_named
@@ -128,7 +129,7 @@ def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | Non
     """
     commands = call.line.commands if call.line else ()
     if not commands or any(isinstance(word, Open) for words in commands for word in words):
-        commands = (*commands, tuple(_rough_words(call, around)))
+        commands = (*commands, tuple(rough_words(call.text or "", around.home)))
     words = [(word, is_listed(command[0])) for command in commands for word in command]
     folders = _folders(commands, around)
     unsure = len(words) > _MAX_WORDS
@@ -184,12 +185,6 @@ def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[
     return found
 
 
-def _rough_words(call: Call, around: Surroundings) -> list[str]:
-    """Return the likely words of an unparsable line: home expanded, quotes and escapes removed."""
-    text = re.sub(r"\$HOME\b|\$\{HOME\}|(?<![^\s=:'\"])~(?=/)", lambda _: str(around.home), call.text or "")
-    return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
-
-
 # Allowing ----------------------------------------------------------------------------------------------------
 
 
@@ -237,42 +232,43 @@ def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> s
         return ""
     if whole := next((rule for rule in rules if rule.line == line and not rule.prefix), None):
         return whole.text
-    used = list(_rules_for_parts(line, rules, around))
-    texts = dict.fromkeys(rule.text for rule in used if isinstance(rule, Rule))
-    return ", ".join(texts) if texts and all(used) else ""
+    used = _rules_for_parts(line, rules, around)
+    texts = dict.fromkeys(found.text for _, found in used if isinstance(found, Rule))
+    return ", ".join(texts) if not any(isinstance(found, Doubt) for _, found in used) else ""
 
 
-def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[str, ...]]:
-    """Return the commands of a line that are neither harmless nor covered by a rule."""
-    if call.line is None:
-        return []
-    commands = [words for words in call.line.commands if words[0] != "cd"]
-    used = list(_rules_for_parts(call.line, rules, around))
-    if len(used) != len(commands):
-        return list(call.line.commands)
-    return [words for words, rule in zip(commands, used, strict=True) if not rule]
+def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[Words, Doubt]]:
+    """Return the commands of a line that are neither harmless nor covered by a rule, each with the doubt about it,
+    whose reason is empty where only the rest of the line needs approval."""
+    parts = _rules_for_parts(call.line, rules, around) if call.line else []
+    return [(words, found) for words, found in parts if isinstance(found, Doubt)]
 
 
-def _rules_for_parts(line: Line, rules: Sequence[Rule], around: Surroundings) -> Iterator[Rule | bool]:
-    """Yield for each command except `cd` the rule that covers it, True if it is harmless, or False."""
+def _rules_for_parts(
+    line: Line, rules: Sequence[Rule], around: Surroundings
+) -> list[tuple[Words, Rule | Doubt | None]]:
+    """Return each command except `cd` with the rule that covers it, the doubt about it, or None if it is harmless."""
     try:
         parts = list(located(line, around))
-    except (Doubt, Unresolvable):
+    except (Doubt, Unresolvable) as error:
         parts = [(words, [around]) for words in line.commands]
         if len(parts) > 1:  # after a `cd` that can't be followed, nothing is known
-            return iter([False] * len(parts))
-    harmless = not any(words[0] in _CHANGES_STATE for words, _ in parts)
-    return iter(
-        [
-            _by_rule(words, rules, places, line) or (harmless and _is_harmless(words, places))
-            for words, places in parts
-        ]
-    )
+            reasons = ((words, str(error) if words[0] == "cd" else UNLISTED) for words in line.commands)
+            return [
+                (words, Doubt("") if is_listed(words[0]) else described(words, Doubt(reason), around))
+                for words, reason in reasons
+            ]
+    steady = not any(words[0] in _CHANGES_STATE for words, _ in parts)
+    return [
+        (
+            words,
+            _by_rule(words, rules, places, line) or _doubt(words, places) or (None if steady else Doubt("")),
+        )
+        for words, places in parts
+    ]
 
 
-def _by_rule(
-    words: tuple[str, ...], rules: Sequence[Rule], places: Sequence[Surroundings], line: Line
-) -> Rule | None:
+def _by_rule(words: Words, rules: Sequence[Rule], places: Sequence[Surroundings], line: Line) -> Rule | None:
     """Return the first rule that names the command of a line and covers its remaining words."""
     for rule in rules:
         left_open = command_allowed(rule, words)
@@ -283,13 +279,14 @@ def _by_rule(
     return None
 
 
-def _is_harmless(words: tuple[str, ...], places: Sequence[Surroundings]) -> bool:
-    try:
-        for place in places:
+def _doubt(words: Words, places: Sequence[Surroundings]) -> Doubt | None:
+    """Return why a command of a line needs approval, None if it is harmless."""
+    for place in places:
+        try:
             # a line with a rule runs with more rights, so queries that may run the project are not harmless in it
             inner = replace(place, walled=place.walled and is_listed(words[0]))
             for one in variants(words, inner):
                 read_command(one, inner)
-    except Doubt:
-        return False
-    return True
+        except Doubt as doubt:
+            return described(words, doubt, place)
+    return None

@@ -1,21 +1,29 @@
-"""Describes in one line what a rule covers, for the user who is asked whether to keep it."""
+"""Describes in one line what rules cover, for the user who is asked whether to keep them."""
 
-import os
-from pathlib import Path
+from collections.abc import Sequence
 
-from prunecli.safety.permissions.globs import TooMany, expand
-from prunecli.safety.permissions.rules import FETCH, Rule, parse_rule
+from prunecli.safety.permissions.rules import FETCH, parse_rule
 
-_MOST_EXAMPLES = 2
-_EXCEPT = "except options that execute or write, secrets, and paths outside the workspace"
+_OPTIONS = "; not options that run or write other things"
 
 
-def covers(text: str, workspace: Path) -> str:
-    """Return a description of the rule's coverage, with examples of existing files; "" if the rule's text is
-    clear."""
+def in_words(rules: Sequence[str]) -> str:
+    """Return the rules as the user reads them: those of commands without `bash(...)`."""
+    return ", ".join(
+        rule[5:-1] if rule.startswith("bash(") and rule.endswith(")") else rule for rule in rules
+    )
+
+
+def covers(rules: Sequence[str]) -> str:
+    """Return a description of what the rules cover, "" if their texts are clear."""
+    return "; ".join(dict.fromkeys(filter(None, map(_covers, rules))))
+
+
+def _covers(text: str) -> str:
     rule = parse_rule(text)
     if rule.line is not None:
-        return _of_command(rule, text, workspace)
+        what = ["any such file"] * bool(rule.line.globs) + ["any arguments"] * rule.prefix
+        return ", ".join(what) + _OPTIONS if what else ""
     if rule.tool == FETCH and rule.target:
         return f"every page of {rule.target}"
     if rule.pattern is None:
@@ -25,25 +33,3 @@ def covers(text: str, workspace: Path) -> str:
     if rule.pattern == "./*":
         return "every file at the top of this folder, except secrets and protected files"
     return "this file only"
-
-
-def _of_command(rule: Rule, text: str, workspace: Path) -> str:
-    words = text.partition("(")[2].removesuffix(")").split(" ")
-    globs = [word for word in words if "*" in word and word != "*"]
-    if not rule.prefix and not globs:
-        return ""
-    shown = " ".join(words).removesuffix(" *")
-    for glob in globs:
-        if found := _examples(glob, workspace):
-            examples = ", ".join(shown.replace(glob, name) for name in found)
-            return f"{examples} …, {_EXCEPT}"
-    return f"{shown} with any arguments, {_EXCEPT}"
-
-
-def _examples(glob: str, workspace: Path) -> list[str]:
-    """Return the first files that a glob matches, starting with those that look like scripts."""
-    try:
-        found = [path for path in expand(glob, workspace) if os.path.isfile(workspace / path)]
-    except (TooMany, OSError):
-        return []
-    return sorted(found, key=lambda path: (os.path.basename(path)[0] == "_", path))[:_MOST_EXAMPLES]

@@ -1,5 +1,6 @@
 """The context of a judgment, and the reads of a harmless command in it."""
 
+import os
 from pathlib import Path
 
 from prunecli.model.shell import Doubt
@@ -20,6 +21,10 @@ from prunecli.safety.permissions.places import (
 from prunecli.safety.permissions.sweeps import Sweep
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from prunecli.util.frozen import frozen
+
+
+class Harm(Doubt):
+    """A doubt whose reason is a predicate of the command, such as "deletes files"."""
 
 
 @frozen
@@ -75,25 +80,43 @@ class Surroundings:
             or any(may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders)
         )
 
-    def reading_doubt(self, place: Place, *, names_only: bool = False) -> str:
-        """Return why reading a place needs approval, as a predicate such as "may contain secrets", or "".
+    def reading_harm(self, place: Place, *, names_only: bool = False) -> str:
+        """Return why reading a place needs approval, such as "reads your SSH private key", or "".
 
         `names_only`: only the name, size or date is shown.
         """
         if not names_only and self.keeps_secrets(place):
-            return "may contain secrets"
+            return f"reads {self.secret_name(place)}"
         if self.holds(place) or is_system(place):
             return ""
         known = all(any(lies_in(end, folder) for folder in self.readable_folders) for end in place.ends)
-        return "" if known else "is outside the workspace"
+        verb = "looks at" if names_only else "reads"
+        return "" if known else f"{verb} {self.shown(place.real)}, outside the workspace"
+
+    def secret_name(self, place: Place) -> str:
+        """Return the name of a secret for the user: "your SSH private key", or its path."""
+        path = next(filter(looks_secret, place.spellings), place.real)
+        folder, name = os.path.split(path)
+        at_home = folder in (f"{self.home}/.ssh", f"{real_path(self.home)}/.ssh")
+        if at_home and name.startswith("id_") and not name.endswith(".pub"):
+            return "your SSH private key"
+        return f"{self.shown(path)}, which may contain secrets"
+
+    def shown(self, path: str) -> str:
+        """Return an absolute path as the user knows it: from the workspace or the home folder."""
+        for folder, start in ((self.workspace, ""), (self.home, "~/")):
+            for root in dict.fromkeys((str(folder), real_path(folder))):
+                if path.startswith(f"{root}/"):
+                    return start + path[len(root) + 1 :]
+        return path
 
     def readable(self, text: str, cwd: Path | None = None, *, names_only: bool = False) -> Place:
         """Return the place of a path that a harmless command may read. Raises Doubt, Unresolvable."""
         place = resolve(text, cwd or self.cwd, self.home)
         if self.walled and (names_only or not self.keeps_secrets(place)):
             return place
-        if doubt := self.reading_doubt(place, names_only=names_only):
-            raise Doubt(f"{text!r} {doubt}")
+        if harm := self.reading_harm(place, names_only=names_only):
+            raise Harm(harm)
         return place
 
     def check(self, sweep: Sweep) -> None:
@@ -110,10 +133,7 @@ class Surroundings:
         except TooMany:
             raise Doubt("it searches too many files to check for secrets") from None
         if found:
-            raise Doubt(f"it would show {self._seen(found)}, which may contain secrets")
-
-    def _seen(self, path: str) -> str:
-        return path.removeprefix(f"{self.workspace}/")
+            raise Harm(f"would show {self.shown(found)}, which may contain secrets")
 
 
 @frozen

@@ -29,7 +29,8 @@ class Rules:
 class Verdict:
     """A decision and its reason in plain words.
 
-    `rule` is what "allow for this session" would add to the allow rules, "" if there is no narrow rule to offer.
+    `rules` are what "allow for this session" would add to the allow rules: one for each command of a line that is not
+    yet allowed; none if there is no narrow rule to offer.
     `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
     sandbox around it. `firm`: one of the user's rules or the sandbox requires the question, so only the user may
     allow the call.
@@ -37,7 +38,7 @@ class Verdict:
 
     kind: Literal["allow", "ask", "deny"]
     reason: str
-    rule: str = ""
+    rules: tuple[str, ...] = ()
     may_change_files: bool = True
     granted: bool = False
     firm: bool = False

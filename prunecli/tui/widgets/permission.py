@@ -18,8 +18,7 @@ from prunecli.tui.widgets.question import INDENT, KEYS_TEXT, Row, put
 MOST_CHARS = 90
 """Maximum characters of a rule in an answer. A longer rule is cut there and shown in full below the call."""
 NOTE_ROWS = 2
-"""Maximum rows of a reason. A longer reason is cut and shown in full below the call; what a rule covers is then only
-shown there."""
+"""Maximum rows of a reason. A longer reason is cut and shown in full below the call."""
 SMALL_ROWS = 20
 """Minimum screen height for separate rows of reasons. On a smaller screen they appear only below the call and scroll
 with it."""
@@ -41,7 +40,7 @@ class PermissionPanel(LongQuestion):
         rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
         kinds: list[AnswerKind] = ["once", "deny"]
         if sheet.rule:
-            rows[1:1] = [_always(sheet.rule), Row("p", ("Yes, always in this project",))]
+            rows[1:1] = [_always(sheet.rule, sheet.covers), Row("p", ("Yes, always in this project",))]
             kinds[1:1] = ["always", "project"]
         else:
             rows[-1] = Row("2n", rows[-1].parts)
@@ -55,8 +54,7 @@ class PermissionPanel(LongQuestion):
         )
         self._sheet = sheet
         self._palette = palette
-        self._covers = f"The rule covers {sheet.covers}" if sheet.covers else ""
-        self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", self._covers))
+        self._about = (("", sheet.beside), ("Why: ", sheet.reason))
         self._rest: list[str] = []
         self._is_scrolled = False
         self.text = self._text()
@@ -78,15 +76,17 @@ class PermissionPanel(LongQuestion):
         width, is_small = self.content_size.width or MOST_CHARS, self.screen.size.height < SMALL_ROWS
         rest = []
         if rule := self._sheet.rule:
-            row = _always(rule)
+            row = _always(rule, "" if is_small else self._sheet.covers)
             if is_small and Content.assemble(*row.parts).cell_length > width - INDENT:
                 row = _ALWAYS_SHORT
             self._rows[1] = row
             if row is _ALWAYS_SHORT or _cut(rule, MOST_CHARS):
                 rest.append(f"The rule: {rule}")
+            if is_small and self._sheet.covers:
+                rest.append(f"It covers {self._sheet.covers}")
         for (name, text), shown in zip(self._about, self.query(".about").results(Static), strict=False):
             is_long = len(Content(text).wrap(width)) > NOTE_ROWS
-            shown.display = bool(text) and not is_small and not (is_long and text == self._covers)
+            shown.display = bool(text) and not is_small
             cut = _cut(text, NOTE_ROWS * width - width // 4) if is_long else ""
             put(shown, Content(cut or text))
             if text and (is_long or is_small):
@@ -160,9 +160,10 @@ class PermissionPanel(LongQuestion):
         return self.query_one("#change" if self._sheet.diff else "#what")
 
 
-def _always(rule: str) -> Row:
+def _always(rule: str, covers: str) -> Row:
     shown = (_cut(rule, MOST_CHARS) or rule, "$code")
-    return Row("2a", ("Yes, and don't ask again for ", shown, " until you quit"))
+    below = (f"\n{covers}" if covers else "", "$muted")
+    return Row("2a", ("Yes, and don't ask again for ", shown, " until you quit", below))
 
 
 def _cut(text: str, most: int) -> str:

@@ -30,15 +30,15 @@ def judged(folder: Path, host: str = HOST, **changed: Any) -> Verdict:
 def test_each_host_is_asked_about_and_offers_a_rule(tmp_path: Path) -> None:
     for mode in ("ask", "edits", "plan"):
         verdict = judged(tmp_path, mode=mode)
-        assert (verdict.kind, verdict.rule) == ("ask", "web_fetch(docs.python.org)")
-        assert verdict.reason == "it fetches from docs.python.org, which no rule allows yet"
+        assert (verdict.kind, verdict.rules) == ("ask", ("web_fetch(docs.python.org)",))
+        assert verdict.reason == "sends a request to docs.python.org"
         assert not verdict.may_change_files
     assert judged(tmp_path, mode="auto").kind == "allow"
     assert judged(tmp_path, mode="plan", rules=Rules(allow=("web_fetch",))).kind == "allow"
     assert judged(tmp_path, mode="auto", trusted=False).kind == "deny"
     assert judged(tmp_path, rules=Rules(allow=("*",)), trusted=False).kind == "deny"
     for host in ("localhost:8000", "93.184.216.34", "[2606:4700::1111]:8443", "xn--bcher-kva.example"):
-        assert judged(tmp_path, host).rule == f"web_fetch({host})"
+        assert judged(tmp_path, host).rules == (f"web_fetch({host})",)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ async def test_an_answer_keeps_the_host_and_headless_nobody_is_asked(tmp_path: P
 
     keeper = SessionGatekeeper(Rules(), "ask", True, tmp_path, asker=always)
     touches = Touches(fetches=(HOST,))
-    asked = Asked(ToolUse("t", "web_fetch", {}), touches, "", keeper.judge("web_fetch", touches).rule)
+    asked = Asked(ToolUse("t", "web_fetch", {}), touches, "", keeper.judge("web_fetch", touches).rules)
     await keeper.ask(asked)
     assert keeper.judge("web_fetch", touches).kind == "allow"
     assert keeper.judge("web_fetch", Touches(fetches=("pypi.org",))).kind == "ask"
@@ -104,7 +104,7 @@ def test_the_question_shows_the_whole_url_with_its_host_as_punycode(tmp_path: Pa
     url = "http://pyp\u0456.org/a?token=\u202esecret"
     tool = load("web_fetch")
     asked = Asked(
-        ToolUse("t", "web_fetch", {"url": "http://pyp\u0456.org/a?b=c"}), Touches(fetches=("x",)), "", ""
+        ToolUse("t", "web_fetch", {"url": "http://pyp\u0456.org/a?b=c"}), Touches(fetches=("x",)), ""
     )
     sheet = sheet_of(asked, lambda _: None, tmp_path)
     assert (sheet.title, sheet.text) == (
@@ -115,4 +115,4 @@ def test_the_question_shows_the_whole_url_with_its_host_as_punycode(tmp_path: Pa
     assert sheet.text.endswith(".org/a?b=c")
     assert touches_of(tool, WebFetchInput(url)) == Touches(), "a URL that is refused is not asked about"
     assert touches_of(tool, WebFetchInput("http://user:x@a.b/")) == Touches()
-    assert covers("web_fetch(pypi.org)", tmp_path) == "every page of pypi.org"
+    assert covers(("web_fetch(pypi.org)",)) == "every page of pypi.org"

@@ -120,8 +120,8 @@ def test_leaving_the_sandbox_is_always_a_question_of_its_own(
 ) -> None:
     verdict = judged(tmp_path, "ls", CLOSED, "needs the network", mode=mode, rules=Rules(allow=allow))
     assert verdict.kind == "ask"
-    assert verdict.reason == "it would run outside the sandbox: needs the network"
-    assert verdict.rule == ""
+    assert verdict.reason == "runs outside the sandbox: needs the network"
+    assert verdict.rules == ()
 
 
 def test_a_deny_rule_goes_before_that_question(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def judged(folder: Path, target: str = CALL, **changed: Any) -> Verdict:
 def test_a_call_is_asked_about_and_offers_a_rule_for_this_tool(tmp_path: Path) -> None:
     for mode in ("ask", "edits"):
         verdict = judged(tmp_path, mode=mode)
-        assert (verdict.kind, verdict.rule) == ("ask", "mcp(github:create_issue)")
+        assert (verdict.kind, verdict.rules) == ("ask", ("mcp(github:create_issue)",))
         assert verdict.may_change_files
-    assert judged(tmp_path, "github:a*b").rule == "", "a name with a star cannot be a rule for one tool"
+    assert judged(tmp_path, "github:a*b").rules == (), "a name with a star cannot be a rule for one tool"
     assert judged(tmp_path, mode="auto").kind == "allow"
     assert judged(tmp_path, mode="plan").kind == "deny"
     assert judged(tmp_path, mode="auto", trusted=False).kind == "deny"
@@ -62,7 +62,7 @@ def test_a_rule_names_a_server_and_a_tool(tmp_path: Path, rule: str, names: bool
 def test_a_dot_in_a_rule_is_a_dot(tmp_path: Path) -> None:
     assert judged(tmp_path, "aXb:c", rules=Rules(allow=("mcp(a.b:c)",))).kind == "ask"
     assert judged(tmp_path, "a:b\nc", rules=Rules(deny=("mcp(a:*)",))).kind == "deny"
-    assert judged(tmp_path, "a:b\nc").rule == ""
+    assert judged(tmp_path, "a:b\nc").rules == ()
 
 
 @pytest.mark.parametrize("rule", ["mcp(github)", "mcp()", "mcp(github:x"])
@@ -82,7 +82,7 @@ async def test_what_a_server_claims_stands_in_the_question_and_decides_nothing(t
     touches = Touches(calls=(CALL,))
     verdict = keeper.judge("mcp_call", touches)
     assert verdict.kind == "ask"
-    await keeper.ask(Asked(ToolUse("t1", "mcp_call", {}), touches, verdict.reason, verdict.rule))
+    await keeper.ask(Asked(ToolUse("t1", "mcp_call", {}), touches, verdict.reason, verdict.rules))
     assert asked[0].reason.endswith("it says that it only reads, which is not verified")
 
 
