@@ -273,17 +273,25 @@ class Executor:
             return None, False
         if verdict.kind == "deny":
             return _error(f"Not allowed: {verdict.reason}", denied=True, reason=verdict.reason), False
-        if isinstance(ready.tool, Checks):
-            try:
-                ready.tool.check(ready.given, self.context(approved=False, granted=False, reads=True))
-            except ToolError as error:
-                return _error(str(error)), False
+        if isinstance(ready.tool, Checks) and (failed := await self._must_fail(ready, ready.tool)):
+            return failed, False
         asked = Asked(ready.call, ready.touches, verdict.reason, verdict.rules, self.who)
         answer = await self.gatekeeper.ask(asked)
         if answer.kind != "deny":
             return None, True
         word = f" They said: {answer.word}" if answer.word else ""
         return _error(f"The user did not allow this.{word}", denied=True, reason=answer.word), False
+
+    async def _must_fail(self, ready: _Ready, tool: Checks) -> ToolOutput | None:
+        """Return the error of a call that cannot succeed, so that nobody is asked about it; else None."""
+        changes = ready.touches.changes if ready.touches else ()
+        reads = [self.gatekeeper.judge("read", Touches(reads=(path,))).kind == "allow" for path in changes]
+        context = self.context(approved=all(reads), granted=False, reads=True)
+        try:
+            await asyncio.to_thread(tool.check, ready.given, context)
+        except ToolError as error:
+            return _error(seen_in(str(error), context.cwd))
+        return None
 
     async def _run(self, ready: _Ready, *, approved: bool = False) -> _Ended:
         call = ready.call

@@ -59,6 +59,18 @@ def is_empty_folder(path: Path | str) -> bool:
         return False
 
 
+def has_settings(folder: Path, instead: Mapping[str, bytes | None]) -> bool:
+    """Return whether a folder itself brings settings. `instead` maps the real path of a file to its bytes, None for
+    no file."""
+    for path in (folder / name for name in SETTINGS):
+        if (real := os.path.realpath(path)) in instead:
+            if instead[real] is not None:
+                return True
+        elif os.path.lexists(path) and not is_empty_folder(path):
+            return True
+    return False
+
+
 def refused_links(directory: Path) -> list[str]:
     """Return a line for each settings file that is not read because it links out of the project."""
     found = []

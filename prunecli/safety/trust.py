@@ -1,8 +1,9 @@
 """The trust store: a file in the user's configuration folder that lists trusted directories by real path.
 
-Trust covers one directory, not the directories below it. Nothing inside the directory can grant trust: no `.git`
-file, no worktree, no variable in `.env`. The store also keeps a digest of the directory's settings, so that prunecli
-can ask again when they change.
+Trust in the root of a repository also covers its folders and its linked worktrees, as long as they bring no settings
+of their own; otherwise it covers one directory. Nothing inside a directory can grant trust: a worktree counts only if
+the trusted repository lists it, and no variable in `.env` does. The store also keeps a digest of the directory's
+settings, so that prunecli can ask again when they change.
 """
 
 import hashlib
@@ -13,8 +14,9 @@ from pathlib import Path
 
 from prunecli.safety import project_settings
 from prunecli.safety.permissions.places import Unresolvable, lies_in, real_path
-from prunecli.safety.project_settings import SETTINGS, down_to, is_empty_folder
+from prunecli.safety.project_settings import SETTINGS, down_to, has_settings, is_empty_folder
 from prunecli.safety.register import Register
+from prunecli.safety.sandbox.git_folders import shared_with
 from prunecli.util.errors import ConfigError
 
 _MAX_ENTRIES = 2000
@@ -38,17 +40,18 @@ class TrustStore:
         return self._register.read()[1]
 
     def is_trusted(self, directory: Path) -> bool:
-        """Return whether this directory was trusted; False if its real path can't be resolved."""
+        """Return whether this directory was trusted, or is covered by one that was; False if its real path can't be
+        resolved."""
         real = self._real(directory)
-        return real is not None and real in self._register.read()[0]
+        return real is not None and (real in self._register.read()[0] or bool(self._covering(real)))
 
     def changed_since(self, directory: Path) -> bool:
         """Return whether the directory's settings have changed since it was trusted; True if that is unknown."""
         real = self._real(directory)
-        if real is None or real not in self._register.read()[0]:
+        if real is None:
             return True
-        recorded = self._register.read()[0][real]
-        return not recorded or recorded != digest(Path(real))
+        recorded = self._register.read()[0].get(real)
+        return (not recorded or recorded != digest(Path(real))) and not self._covering(real)
 
     def may_act(self, directory: Path) -> bool:
         """Return whether the directory was trusted with its current settings."""
@@ -94,12 +97,15 @@ class TrustStore:
             seen = digest(Path(name), {file: after})
             if seen and recorded == digest(Path(name), {file: before}):
                 self.trust(Path(name), seen)
+        if self._covering(folder, {file: before}) and (seen := digest(path.parent, {file: after})):
+            self.trust(path.parent, seen)
 
     def untrust(self, directory: Path) -> bool:
         """Revoke trust; return whether there was any. Raises ConfigError as `trust` does."""
         names = {str(directory)}
         try:
-            names.add(real_path(_absolute(directory)))
+            names.add(real := real_path(_absolute(directory)))
+            names.add(self._covering(real))
         except (Unresolvable, OSError):
             pass  # A deleted directory is still listed under the path by which it was trusted.
         if names.isdisjoint(self._register.read()[0]) and not self.problem:
@@ -110,6 +116,17 @@ class TrustStore:
                 del directories[name]
             return bool(known)
 
+    def _covering(self, real: str, instead: Mapping[str, bytes | None] | None = None) -> str:
+        """Return the trusted checkout whose trust covers a directory in it or in one of its worktrees, "" if none
+        does. `instead` is as in `digest`."""
+        root, *below = down_to(Path(real))
+        if any(has_settings(folder, instead or {}) for folder in below) or not os.path.lexists(root / ".git"):
+            return ""
+        known = self._register.read()[0]
+        names = [name for name in (str(root), _main_checkout(str(root))) if known.get(name)]
+        settings = digest(root, instead) if names else ""
+        return next((name for name in names if name != real and known[name] == settings), "")
+
     def _real(self, directory: Path) -> str | None:
         """Return the directory's real path; None if it can't be resolved or contains the store itself."""
         try:
@@ -117,6 +134,14 @@ class TrustStore:
             return None if lies_in(real_path(_absolute(self.path)), real) else real
         except (Unresolvable, OSError):
             return None
+
+
+def _main_checkout(root: str) -> str:
+    """Return the main checkout of the repository whose linked worktree is at `root`, "" if there is none, the
+    repository does not list it, or it belongs to another user."""
+    main, name = os.path.split(shared_with(root))
+    same = name == ".git" and os.stat(main).st_uid == os.stat(root).st_uid
+    return main if same else ""
 
 
 def _absolute(path: Path) -> Path:

@@ -12,8 +12,8 @@ from prunecli.tools.files.atomic_write import Current, digest_of, locked, replac
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
-from prunecli.tools.files.replacement import check_notebook, replaced
-from prunecli.tools.files.workspace import Place, opened_place, seen_from
+from prunecli.tools.files.replacement import Replacement, check_notebook, replaced
+from prunecli.tools.files.workspace import Place, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
@@ -45,6 +45,15 @@ class Edit:
     def touches(self, given: EditInput) -> Touches:
         return Touches(reads=(given.path,), changes=(given.path,))
 
+    def check(self, given: EditInput, context: ToolContext) -> None:
+        check_inside(given.path, context.cwd, (context.workspace, *context.added))
+        if context.approved:
+            with (
+                opened_place(given.path, context.cwd, context.workspace, context.added) as place,
+                locked(place, threading.Event()) as current,
+            ):
+                _replacement(place, current, given, context)
+
     async def run(self, given: EditInput, context: ToolContext) -> ToolOutput:
         def work(stop: threading.Event) -> ToolOutput:
             with (
@@ -56,9 +65,8 @@ class Edit:
         return await in_thread(work)
 
 
-def _edited(
-    place: Place, current: Current, given: EditInput, context: ToolContext, stop: threading.Event
-) -> ToolOutput:
+def _replacement(place: Place, current: Current, given: EditInput, context: ToolContext) -> Replacement:
+    """Return the file's new content. Raises ToolError."""
     name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     if context.files_seen.state(current.identity, place.path, digest_of(current.data)) == "changed":
         raise ToolError(f"{name} has changed since you read it; read it again before you edit it.")
@@ -67,10 +75,18 @@ def _edited(
     old, new = well_formed(given.old_string), well_formed(given.new_string)
     done = replaced(current.data, old, new, everywhere=given.replace_all)
     check_notebook(place.path, current.data, done.data)
+    return done
+
+
+def _edited(
+    place: Place, current: Current, given: EditInput, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    done = _replacement(place, current, given, context)
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
     encoding = encoding_of(current.data)
     made = change(encoding.decode(current.data), encoding.decode(done.data))
     places = counted(done.count, "place")
+    name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     text = f"Edited {name}: {places}, first at line {made.first_line} (+{made.added} −{made.removed} lines)."
     return text_output(text, made.details(place.path))

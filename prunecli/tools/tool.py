@@ -160,7 +160,11 @@ class Checks(Protocol):
     """A tool that recognizes calls which cannot succeed, so that the user is not asked about them."""
 
     def check(self, given: Any, context: ToolContext, /) -> None:
-        """Raise ToolError if a call with this input cannot succeed now. Does not block."""
+        """Raise ToolError if a call with this input cannot succeed now. Runs in a thread; changes nothing.
+
+        `context.approved`: the files that the call changes may be read without a question. Otherwise the error must
+        not depend on what they hold.
+        """
 
 
 def touches_of(tool: Tool, given: object) -> Touches | None:

@@ -21,7 +21,7 @@ from prunecli.tools.files.encoding import (
 )
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import check_notebook
-from prunecli.tools.files.workspace import Place, opened_place, seen_from
+from prunecli.tools.files.workspace import Place, absolute, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
@@ -48,6 +48,15 @@ class Write:
 
     def touches(self, given: WriteInput) -> Touches:
         return Touches(changes=(given.path,))
+
+    def check(self, given: WriteInput, context: ToolContext) -> None:
+        check_inside(given.path, context.cwd, (context.workspace, *context.added))
+        if context.approved and os.path.exists(absolute(given.path, context.cwd)):
+            with (
+                opened_place(given.path, context.cwd, context.workspace, context.added) as place,
+                locked(place, threading.Event()) as current,
+            ):
+                _check_seen(place, current, context)
 
     async def run(self, given: WriteInput, context: ToolContext) -> ToolOutput:
         content = well_formed(given.content)
@@ -76,15 +85,21 @@ def _created(place: Place, content: str, context: ToolContext, stop: threading.E
     return text_output(text, {**made.details(place.path), "created": True})
 
 
-def _overwritten(
-    place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
-) -> ToolOutput:
+def _check_seen(place: Place, current: Current, context: ToolContext) -> str:
+    """Return the displayed path of a file whose content the model has seen. Raises ToolError."""
     name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     state = context.files_seen.state(current.identity, place.path, digest_of(current.data))
     if state == "changed":
         raise ToolError(f"{name} has changed since you read it; read it again before you write it.")
     if state == "unseen" and current.data:
         raise ToolError(f"{name} exists and you have not read it; read it first, or use edit.")
+    return name
+
+
+def _overwritten(
+    place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    name = _check_seen(place, current, context)
     encoding = UTF_8 if (binary := is_binary(current.data)) else encoding_of(current.data)
     old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:

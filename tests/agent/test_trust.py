@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import stat
+import subprocess
 import threading
 from pathlib import Path
 
@@ -64,7 +66,7 @@ def test_the_store_is_for_its_owner_only(store: TrustStore, project: Path) -> No
 
 
 def test_trust_is_by_real_path_and_for_one_directory(store: TrustStore, project: Path) -> None:
-    """Neither what lies below nor what points to it inherits anything but its own real path."""
+    """Outside of a repository, neither what lies below nor what points to it inherits anything."""
     link = project.parent / "link"
     os.symlink(project, link)
     store.trust(link)
@@ -89,6 +91,81 @@ def test_a_git_file_that_points_to_a_trusted_repository_lends_no_trust(
     evil.mkdir()
     (evil / ".git").write_text(f"gitdir: {project / '.git'}\n")
     (evil / "commondir").write_text(f"{project / '.git'}\n")
+    assert not store.is_trusted(evil)
+
+
+@pytest.fixture
+def repository(project: Path) -> Path:
+    """A repository with settings, a linked worktree beside it, and a nested repository."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(project.parent), "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+    (project / "src" / "deep").mkdir()
+    for words in (("init", "-q"), ("add", "."), identity, ("worktree", "add", "-q", "../tree")):
+        subprocess.run(["git", *words], cwd=project, env=environ, check=True, capture_output=True)
+    (project.parent / "tree" / "src").mkdir()
+    (project / "nested").mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project / "nested", env=environ, check=True)
+    return project
+
+
+def test_trust_in_a_repository_covers_its_folders_and_worktrees(store: TrustStore, repository: Path) -> None:
+    tree = repository.parent / "tree"
+    covered = (repository / "src", repository / "src" / "deep", tree, tree / "src")
+    assert not any(map(store.may_act, covered))
+    store.trust(repository)
+    assert all(map(store.is_trusted, covered))
+    assert all(map(store.may_act, covered))
+    assert not store.may_act(repository / "nested"), "another repository"
+    assert not store.may_act(repository.parent)
+    assert store.untrust(tree / "src")
+    assert not any(map(store.may_act, (repository, *covered)))
+
+
+def test_a_folder_or_worktree_with_settings_of_its_own_is_asked_about(
+    store: TrustStore, repository: Path
+) -> None:
+    tree = repository.parent / "tree"
+    store.trust(repository)
+    (repository / "src" / "AGENTS.md").write_text("be evil\n")
+    assert store.may_act(repository)
+    assert not store.may_act(repository / "src")
+    assert not store.may_act(repository / "src" / "deep")
+    assert store.may_act(tree)
+    (tree / "AGENTS.md").write_text("be evil\n")
+    assert not store.may_act(tree)
+    assert not store.may_act(tree / "src")
+    store.trust(tree)
+    assert store.may_act(tree)
+    assert store.may_act(tree / "src"), "a worktree that is trusted itself covers its folders"
+    (repository / "AGENTS.md").write_text("changed\n")
+    assert not store.may_act(repository)
+    assert store.may_act(tree), "it has the settings that were trusted"
+
+
+def test_a_covered_folder_stays_trusted_when_the_user_edits_its_settings(
+    store: TrustStore, repository: Path
+) -> None:
+    store.trust(repository)
+    for folder in (repository / "src", repository.parent / "tree"):
+        path = folder / "AGENTS.md"
+        before = path.read_bytes() if path.exists() else None
+        path.write_bytes(b"mine\n")
+        store.follow(path, before, b"mine\n")
+        assert store.may_act(folder)
+    (repository / "src" / "CLAUDE.md").write_text("be evil\n")
+    assert not store.may_act(repository / "src")
+
+
+def test_a_worktree_that_the_repository_does_not_list_is_not_covered(
+    store: TrustStore, repository: Path
+) -> None:
+    store.trust(repository)
+    tree, evil = repository.parent / "tree", repository.parent / "evil"
+    evil.mkdir()
+    for name in ("AGENTS.md", ".git"):
+        (evil / name).write_bytes((tree / name).read_bytes())
+    shutil.copytree(tree / ".prunecli", evil / ".prunecli")
+    assert digest(evil) == digest(tree)
     assert not store.is_trusted(evil)
 
 

@@ -122,6 +122,18 @@ def is_inside(path: Path, workspace: Path) -> bool:
         raise refusal(error, str(workspace)) from error
 
 
+def check_inside(given: str, cwd: Path, folders: tuple[Path, ...]) -> None:
+    """Raise ToolError for a path outside the folders. The error is the same whatever is there."""
+    absolute(given, cwd)
+    try:
+        path = real_path(given, cwd)
+        inside = any(is_inside(path, folder) for folder in folders if folder.is_dir())
+    except ToolError:
+        inside = False
+    if not inside:
+        raise _outside(given, folders)
+
+
 @contextmanager
 def opened_place(
     given: str, cwd: Path, workspace: Path, added: tuple[Path, ...] = (), *, create: bool = False
@@ -172,10 +184,7 @@ def _open_folder(parent: str, folders: tuple[Path, ...], given: str, *, create: 
             raise refusal(error, given) from error
     try:
         if not _holds(folders, folder):
-            names = ", ".join(well_formed(str(one)) for one in folders)
-            raise ToolError(
-                f"{well_formed(given)} is outside the workspace {names}: files can only be changed inside it."
-            )
+            raise _outside(given, folders)
         while missing:
             folder = _made(folder, missing.pop())
     except OSError as error:
@@ -185,6 +194,13 @@ def _open_folder(parent: str, folders: tuple[Path, ...], given: str, *, create: 
         os.close(folder)
         raise
     return folder
+
+
+def _outside(given: str, folders: tuple[Path, ...]) -> ToolError:
+    names = ", ".join(well_formed(str(one)) for one in folders)
+    return ToolError(
+        f"{well_formed(given)} is outside the workspace {names}: files can only be changed inside it."
+    )
 
 
 def _made(folder: int, name: str) -> int:
