@@ -98,8 +98,10 @@ async def test_an_edit_is_asked_with_its_diff_and_made_when_allowed(tmp_path: Pa
 
 
 async def test_an_edit_that_will_fail_is_shown_at_no_place_and_says_so(tmp_path: Path) -> None:
-    edit = Call("edit", {"path": "0.txt", "old_string": "line", "new_string": "word"})
-    async with at_work(tmp_path, edits(edit)) as (_, editor, agent, _, session):
+    """Only one of a secret is asked about: the model may not learn without a question what it holds."""
+    edit = Call("edit", {"path": ".env", "old_string": "line", "new_string": "word"})
+    async with at_work(tmp_path, edits(edit)) as (_, editor, agent, work, session):
+        (work / ".env").write_text("line\n" * 40)
         await agent.prompt(session_id=session.session_id, prompt=say("change it"))
         diff, about = editor.asked[0][1].content
         assert (diff.old_text, diff.new_text) == ("line", "word")

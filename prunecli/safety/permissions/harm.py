@@ -70,7 +70,7 @@ _OPERATORS = re.compile(
     r"&&|\|\||[;\n|&(){}`!]|\$\(|\b(?:then|do|else|elif|if|while|until)\s|\b\w+=\S*(?=\s)"
 )
 _OUTPUT = re.compile(r"(?<![<>&=-])>{1,2}\|?\s*([^\s;&|<>()]+)")
-_REDIRECTION = re.compile(r"\d?[<>]{1,3}[&|]?\s*\S+")
+_REDIRECTION = re.compile(r"\d?[<>]{1,3}[&|]?\s*[^\s;&|()]+")
 _NO_PROGRAMS = frozenset({"for", "case", "in", "fi", "done", "esac", "''", "cd", "[", "[["})
 """First words of parts of a line that can't be parsed which say nothing about harm."""
 _IN_PLACE = re.compile(r"-[nErsuz]*i.*|--in-place.*")

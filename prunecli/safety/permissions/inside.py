@@ -17,19 +17,21 @@ if TYPE_CHECKING:
     from prunecli.safety.permissions.calls import Call
     from prunecli.safety.permissions.harmless_commands import Words
 
-_INSTALLS = r"""(?x)
-    (?<![\w./-])(?:
-    (?:npm|pnpm|yarn|bun|corepack)(?:\s+-\S+)*\s+(?:i|in|install|add|remove|rm|r|un|uninstall|unlink|link|up|update
+_NEEDS_MORE = r"""(?x)
+    (?:^|[\n\x1f;&|({`"']|(?:^|\s)(?:then|do|else|exec|xargs|sudo|env|time|nohup|npx|run)\s)\s*(?:[\w./~-]*/)?
+    (?:
+    git(?![\w./-])
+      (?!(?:\s+-c\s+\S+|\s+-C\s+\S+|\s+-\S+)*
+        \s+(?:blame|cat-file|describe|diff|grep|log|ls-files|rev-parse|shortlog|show|status)(?![\w-]))
+    | (?:npm|pnpm|yarn|bun|corepack)(?:\s+-\S+)*\s+(?:i|in|install|add|remove|rm|r|un|uninstall|unlink|link|up|update
       |upgrade|dedupe|init|create|pkg|version|set|patch|patch-commit|import|use|ci)\b
     | (?:yarn|pnpm)\s*(?:$|[;&|\n]) | (?:husky|lefthook|pre-commit)\s+(?:init|install|add)\b
     | uv\s+(?:init|python\s+pin)\b)"""
-"""Commands that write files that control other programs without naming these files."""
-_WRITES_WITH_GIT = r"""(?x)
-    (?:^|[\n;&|({`"']|(?:^|\s)(?:then|do|else|exec|xargs|sudo|env|time|nohup)\s)\s*(?:[\w./~-]*/)?git(?![\w./-])
-    (?!(?:\s+-c\s+\S+|\s+-C\s+\S+|\s+-\S+)*
-      \s+(?:blame|cat-file|describe|diff|grep|log|ls-files|rev-parse|shortlog|show|status)(?![\w-]))"""
-"""git where a command may start, unless its subcommand only reads."""
-_COMMITS = "changes the repository"
+"""Commands, where one may start, that write to the repository, or files that control other programs without naming
+these files. A sandbox keeps both read-only."""
+_PROGRAMS = frozenset(
+    {"git", "npm", "pnpm", "yarn", "bun", "corepack", "husky", "lefthook", "pre-commit", "uv", "poetry"}
+)
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
@@ -73,28 +75,26 @@ def harm_inside(
     if call.effect != "run" or not inside.closed or mode != "edits":
         return None
     text = call.text or ""
-    if writes := _writing_with_git(call, doubtful):
-        return writes
-    if re.search(_INSTALLS, text):
-        return "installs packages, which can run scripts"
+    if more := _needing_more(call, doubtful):
+        return more
     obeyed = next(filter(lies_in_kept, _BETWEEN.split(text)), "")
     if obeyed and call.doubt.startswith(("reads ", "may read ")):
         return call.doubt
     return f"names {obeyed}, which controls other programs" if obeyed else ""
 
 
-def _writing_with_git(call: "Call", doubtful: Callable[[], "list[tuple[Words, Doubt]]"]) -> str:
-    """Return what a command may do that needs to write to the repository, which is read-only in the sandbox."""
+def _needing_more(call: "Call", doubtful: Callable[[], "list[tuple[Words, Doubt]]"]) -> str:
+    """Return what a command may do that needs more than the sandbox allows, "" if it seems to need no more."""
     if call.line is None:
-        return _COMMITS if re.search(_WRITES_WITH_GIT, call.text or "") else ""
-    writing = [
+        return call.doubt if re.search(_NEEDS_MORE, call.text or "") else ""
+    found = [
         (words, doubt)
         for words, doubt in doubtful()
-        if starts_others(words[0]) or words[0].rpartition("/")[2] == "git"
-        if re.search(_WRITES_WITH_GIT, "\n".join(words))
+        if starts_others(words[0]) or words[0].rpartition("/")[2] in _PROGRAMS
+        if re.search(_NEEDS_MORE, "\x1f".join(words))
     ]
-    if not writing:
+    if not found:
         return ""
     from prunecli.safety.permissions.harm import of_line  # deferred, since startup does not need it
 
-    return of_line(call.line, writing)
+    return of_line(call.line, found)

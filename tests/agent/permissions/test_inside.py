@@ -50,7 +50,8 @@ def test_what_writes_with_git_is_asked_about(tmp_path: Path, command: str) -> No
         *("cp a .vscode/tasks.json", "mkdir -p .github/workflows", "tee x >.envrc"),
         *("cat <<E >> .mcp.json\nx\nE", "npm install left-pad", "npm i", "pnpm --silent add x", "yarn"),
         *("yarn && true", "npx husky init", "cd web && npm ci", "uv init", "pre-commit install"),
-        "touch x/sitecustomize.py",
+        *("touch x/sitecustomize.py", "sh -c 'npm install'", "for d in a b; do npm ci > log; done"),
+        *("uv run pre-commit install", "sudo npm i -g x", "npx husky init > log"),
     ],
 )
 def test_writing_what_other_programs_obey_is_asked_about(tmp_path: Path, command: str) -> None:
@@ -68,6 +69,12 @@ def test_writing_what_other_programs_obey_is_asked_about(tmp_path: Path, command
         *("sed -i s/1/2/ digits.py && git status --short", "git diff > a.patch", "git -C . log -3 > log.txt"),
         *("cat > a.md <<E\nHow to use git here\nE", "python3 src/git/run.py", "touch q; git branch"),
         "for f in a b; do git show HEAD:$f > old/$f; done",
+        *(
+            "python3 -c 'print(\"run npm install\")'",
+            "sed -i 's/npm install/npm ci/' docs/a.md",
+            "yarn build",
+        ),
+        *("echo 'then npm install' > a.md", "python3 tools/npm-install.py", "make; grep -rn 'yarn add' src"),
     ],
 )
 def test_everyday_work_is_not(tmp_path: Path, command: str) -> None:

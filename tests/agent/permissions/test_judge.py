@@ -142,7 +142,10 @@ def test_a_reason_leaves_out_what_a_rule_allows_and_names_a_missing_network(here
 def test_the_reason_in_edits_mode_is_why_the_sandbox_is_not_enough(here: Scene) -> None:
     for line, why in [
         ("touch q && git commit -m x", "`git commit -m x` changes the repository"),
-        ("touch q > x; git add .", "changes the repository"),
+        (
+            "touch q > x; git add .",
+            "`touch q` can change files; `git add .` changes the repository; writes to x",
+        ),
         ("npm i", "installs packages, which can run scripts"),
         ("touch AGENTS.md", "names AGENTS.md, which controls other programs"),
         ("cat ~/.ssh/id_rsa", "reads your SSH private key"),
