@@ -6,8 +6,12 @@ from importlib.util import find_spec
 import typer
 
 from prunecli.cli.shared import asked_before, single
+from prunecli.plugins.app import resolved
 from prunecli.tools.processes.environment import hide_environment
 from prunecli.util.errors import UsageError
+
+SERVE = "prunecli.features.acp.serve:serve"
+"""Imports the protocol's library."""
 
 
 def acp(ctx: typer.Context) -> None:
@@ -16,9 +20,7 @@ def acp(ctx: typer.Context) -> None:
     hide_environment()
     if find_spec("acp") is None:
         raise UsageError("`prunecli acp` needs the extra acp", "pip install 'prunecli[acp]'")
-    from prunecli.features.acp.serve import serve  # imports the protocol's library
-
-    raise typer.Exit(serve(asked_before(ctx), environ))
+    raise typer.Exit(resolved(SERVE)(asked_before(ctx), environ))
 
 
 app = single(acp)

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prunecli.agent.hooks import Recordable
+from prunecli.plugins.app import resolved
 from prunecli.runtime.parts import Part
 
 if TYPE_CHECKING:
     from prunecli.agent.loop import Run
+
+
+ATTACH = "prunecli.features.attachments.attaching:attach"
 
 
 class Attachments(Part):
@@ -16,6 +20,5 @@ class Attachments(Part):
     async def attachments(self, run: "Run", words: str, *, strict: bool) -> Sequence[Recordable]:
         if self.host.who or "@" not in words:
             return ()
-        from prunecli.features.attachments.attaching import attach  # most prompts attach nothing
-
-        return await attach(run.executor, words, strict=strict)
+        found: Sequence[Recordable] = await resolved(ATTACH)(run.executor, words, strict=strict)
+        return found

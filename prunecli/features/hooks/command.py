@@ -48,6 +48,12 @@ def _hooks(runtime: Host) -> Hooking:
     return runtime.parts.of(Hooking)
 
 
+def reread(hooking: Hooking) -> list[Effect]:
+    """Tell of unusable settings, and ask about hooks that need approval."""
+    unusable = hooking.notices(headless=False)
+    return [*(Say(one, "warning") for one in unusable), *approval(hooking.runtime)]
+
+
 def approval(runtime: Host) -> Sequence[Effect]:
     """Return the question about the first hooks that wait for approval; nothing if there are none."""
     source = _hooks(runtime).pending

@@ -11,12 +11,19 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prunecli.features.hooks.names import MODES, tool_name
+from prunecli.features.hooks.replies import Ran, Reply, reply_of
+from prunecli.features.hooks.runs import chosen, run_hook
+from prunecli.features.hooks.settings import Hook, parse
+from prunecli.features.hooks.sources import VARIABLES, Source, read_source
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import notice
 from prunecli.model.signals import HooksRunning, Notice
+from prunecli.plugins.app import resolved
 from prunecli.runtime.background import Background
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
+from prunecli.runtime.web_access import web_of
 from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, leads_outside
 from prunecli.util.errors import PromptBlocked
@@ -25,10 +32,11 @@ from prunecli.util.sanitize import one_line, shortened, visible
 
 if TYPE_CHECKING:
     from prunecli.features.hooks.moments import Moments
-    from prunecli.features.hooks.replies import Ran, Reply
-    from prunecli.features.hooks.settings import Hook
-    from prunecli.features.hooks.sources import Source
     from prunecli.session.session import Session
+
+MOMENTS = "prunecli.features.hooks.moments:Moments"
+POST = "prunecli.features.hooks.requests:post_hook"
+REREAD = "prunecli.features.hooks.command:reread"
 
 PROJECT_FILES = (".prunecli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 USER_FILE = ".claude/settings.json"
@@ -83,7 +91,7 @@ class Hooking(Part):
         )
 
     @property
-    def sources(self) -> "tuple[Source, ...]":
+    def sources(self) -> tuple[Source, ...]:
         """All sources, read at the first use; () in an untrusted directory."""
         if self._head:
             return self._head.sources
@@ -97,9 +105,7 @@ class Hooking(Part):
         self._sources = None
         self._refused.clear()
 
-    def _read(self) -> "list[Source]":
-        from prunecli.features.hooks.settings import parse
-        from prunecli.features.hooks.sources import Source, read_source
+    def _read(self) -> list[Source]:
 
         setup, found = self.runtime.setup, list[Source | None]()
         own = parse(self.runtime.config.section("hooks").table())
@@ -117,11 +123,11 @@ class Hooking(Part):
     def _approvals(self) -> Approvals:
         return Approvals(self.runtime.setup.places.approvals_file)
 
-    def _has_approval(self, source: "Source") -> bool:
+    def _has_approval(self, source: Source) -> bool:
         wanted = source.definition
         return wanted is None or self._approvals.has(source.owner, "hook", source.label, wanted)
 
-    def runs(self, source: "Source") -> bool:
+    def runs(self, source: Source) -> bool:
         """Return whether the hooks of a source and their scripts are approved, so that they may run."""
         if self._head:
             return self._head.runs(source)
@@ -133,17 +139,17 @@ class Hooking(Part):
         return source.label in self._approved
 
     @property
-    def pending(self) -> "Source | None":
+    def pending(self) -> Source | None:
         waiting = (one for one in self.sources if one.hooks and not self.runs(one))
         return next((one for one in waiting if one.label not in self._refused), None)
 
-    def approve(self, source: "Source") -> None:
+    def approve(self, source: Source) -> None:
         """Let the hooks of a source run. Raises ConfigError if the approval can't be stored."""
         self._approved.add(source.label)
         if source.definition is not None:
             self._approvals.approve(source.owner, "hook", source.label, source.definition)
 
-    def refuse(self, source: "Source") -> None:
+    def refuse(self, source: Source) -> None:
         """Stop asking about a source until it changes."""
         self._refused.add(source.label)
 
@@ -169,24 +175,21 @@ class Hooking(Part):
         """Tell of unusable settings, and ask about hooks that need approval."""
         if not self.exist:
             return ()
-        from prunecli.commands.command import Say
-        from prunecli.features.hooks.command import approval
-
-        return [*(Say(one, "warning") for one in self.notices(headless=False)), *approval(self.runtime)]
+        effects: Sequence[Any] = resolved(REREAD)(self)
+        return effects
 
     # Running -------------------------------------------------------------------------------------------------
 
     def has(self, event: str) -> bool:
         return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
 
-    async def fire(self, event: str, *names: str, **fields: Any) -> "list[Reply]":
+    async def fire(self, event: str, *names: str, **fields: Any) -> list[Reply]:
         """Run the hooks of an event side by side and return their replies. Matchers filter by `names`.
 
         Failures and messages are shown to the user here.
         """
         if not self.sources:
             return []
-        from prunecli.features.hooks.runs import chosen
 
         found: dict[tuple[str, str], tuple[Hook, Path]] = {}  # the user's come first
         for one in filter(self.runs, self.sources):
@@ -195,7 +198,6 @@ class Hooking(Part):
         if not found:
             return []
         session, setup = self.runtime.session, self.runtime.setup
-        from prunecli.features.hooks.names import MODES
 
         given: Mapping[str, Any] = {
             "session_id": session.id,
@@ -217,25 +219,19 @@ class Hooking(Part):
         finally:
             session.tell(HooksRunning(""))
 
-    async def _one(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> "Reply":
-        from prunecli.features.hooks.replies import reply_of
-        from prunecli.features.hooks.runs import run_hook
-        from prunecli.features.hooks.sources import VARIABLES
+    async def _one(self, hook: Hook, folder: Path, given: Mapping[str, Any]) -> Reply:
 
         env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
         if hook.url:
-            from prunecli.features.hooks.requests import post_hook
-            from prunecli.runtime.web_access import web_of
-
             web = web_of(self.runtime.config, self.runtime.setup.environ)
-            ran = await post_hook(hook, given, env=env, web=web)
+            ran: Ran = await resolved(POST)(hook, given, env=env, web=web)
         else:
             ran = await run_hook(hook, given, cwd=self.runtime.setup.cwd, env=env)
         reply = reply_of(hook, ran)
         self._heard(hook, ran, reply)
         return reply
 
-    def _heard(self, hook: "Hook", ran: "Ran", reply: "Reply") -> None:
+    def _heard(self, hook: Hook, ran: Ran, reply: Reply) -> None:
         line = shortened(one_line(reply.failure or reply.reason or reply.message or reply.context), 200)
         (self._head or self).last[hook.event, hook.command] = LastRun(ran.duration_ms, ran.exit_code, line)
         if reply.failure:
@@ -245,7 +241,7 @@ class Hooking(Part):
         if reply.stop is not None and self.stop is None:
             self.stop = one_line(reply.stop) or f"a hook stopped the run: {one_line(hook.name)}"
 
-    async def _later(self, hook: "Hook", folder: Path, given: Mapping[str, Any]) -> None:
+    async def _later(self, hook: Hook, folder: Path, given: Mapping[str, Any]) -> None:
         self.tell_model([await self._one(hook, folder, given)])
 
     def say(self, text: str) -> None:
@@ -254,7 +250,7 @@ class Hooking(Part):
         said = Notice(f"{who}: {text}" if who else text, "warning")
         (self._head or self).runtime.session.tell(said)
 
-    def tell_model(self, replies: "Sequence[Reply]") -> None:
+    def tell_model(self, replies: Sequence[Reply]) -> None:
         """Deliver added context as notices before the next request."""
         for one in replies:
             if one.context:
@@ -266,9 +262,8 @@ class Hooking(Part):
         """Return what acts on a run; None without hooks."""
         if not self.sources:
             return None
-        from prunecli.features.hooks.moments import Moments
-
-        return Moments(self)
+        made: type[Moments] = resolved(MOMENTS)
+        return made(self)
 
     def opened(self, *, headless: bool) -> None:
         """Tell of unusable settings, and ask about hooks that need approval."""
@@ -304,8 +299,6 @@ class Hooking(Part):
         """Run the Notification hooks in the background because the program waits for the user."""
         if self.has("Notification"):
             if call is not None:
-                from prunecli.features.hooks.names import tool_name
-
                 message = f"prunecli needs your permission to use {tool_name(call.name, call.input)}"
             self._notify(kind, one_line(message), title)
 
@@ -358,6 +351,6 @@ async def _in_time(work: Coroutine[Any, Any, object]) -> None:
         pass
 
 
-def blocked(replies: "Sequence[Reply]") -> str:
+def blocked(replies: Sequence[Reply]) -> str:
     denials = [one for one in replies if one.decision == "deny"]
     return "; ".join(f"{one_line(one.name)}: {visible(one.reason)}" for one in denials)

@@ -12,10 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 
+import httpx2
+
 from prunecli.features.hooks.replies import Ran
 from prunecli.features.hooks.settings import Hook
 from prunecli.model.messages import Json
 from prunecli.tools.web.access import Web
+from prunecli.tools.web.address import parsed
+from prunecli.tools.web.download import requested
 from prunecli.util.errors import ToolError
 from prunecli.util.hosts import is_loopback
 from prunecli.util.sanitize import one_line
@@ -28,8 +32,6 @@ _MOST_WHY = 200
 
 async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, str], web: Web) -> Ran:
     """Post the input and return the answer as if a command had printed it. Raises only a cancellation."""
-    import httpx2
-
     begun = monotonic()
     out, problem = "", ""
     try:
@@ -45,9 +47,6 @@ async def post_hook(hook: Hook, given: Mapping[str, Json], *, env: Mapping[str, 
 
 async def _posted(hook: Hook, given: Mapping[str, Json], env: Mapping[str, str], web: Web) -> str:
     """Return the body of a successful answer. Raises ToolError, HTTPError."""
-    from prunecli.tools.web.address import parsed
-    from prunecli.tools.web.download import requested
-
     if is_loopback(hook.host):
         host = f"[{hook.host}]" if ":" in hook.host else hook.host
         web = replace(web, private=(*web.private, host), route=lambda _: ("", ""))

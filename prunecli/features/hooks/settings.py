@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
+from prunecli.tools.web.address import parsed
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_loopback
@@ -206,8 +207,6 @@ def _http(hook: Hook, one: Mapping[str, Any], key: str) -> Hook | str:
 
 def address_problem(url: str) -> str:
     """Return why a hook cannot be posted to this address, or "". http:// is allowed only for this machine."""
-    from prunecli.tools.web.address import parsed  # deferred: few hooks have an address
-
     try:
         parsed(url)
         parts = urlsplit(url)

@@ -30,11 +30,6 @@ MAX_OUTPUT = 30_000
 """Maximum bytes that one shell command adds to a prompt."""
 
 
-def taken(one: CustomCommand | Skill) -> str:
-    """Return the warning that a command file or skill has the name of one of prunecli's own commands."""
-    return f"{one_line(str(one.path))}: /{one.name} is prunecli's own command; rename this one to call it"
-
-
 class CustomCommands:
     """The commands of the user, the project and prunecli. prunecli's own commands always take precedence."""
 
@@ -47,6 +42,11 @@ class CustomCommands:
         """The part of the last prompt that may mention files, without the output of commands and the text of a
         skill."""
 
+    @staticmethod
+    def taken(one: CustomCommand | Skill) -> str:
+        """Return the warning that a command file or skill has the name of one of prunecli's own commands."""
+        return f"{one_line(str(one.path))}: /{one.name} is prunecli's own command; rename this one to call it"
+
     def look(self) -> tuple[dict[str, CustomCommand], tuple[str, ...]]:
         """Return the commands by name, and a line for each unused file."""
         setup = self._host.setup
@@ -58,7 +58,7 @@ class CustomCommands:
         for command in found.definitions:
             first = by_name.setdefault(command.name, command)
             if first is not command and first.owner == "prunecli":
-                hidden.append(taken(command))
+                hidden.append(self.taken(command))
             elif first.path.resolve() != command.path.resolve():
                 hidden.append(f"{one_line(str(command.path))}: {one_line(str(first.path))} has the same name")
         return by_name, (*found.problems, *hidden)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.model.events import UserMessage
 from prunecli.model.requests import PREAMBLE
+from prunecli.plugins.app import resolved
 from prunecli.runtime.parts import Part, Prompt
 from prunecli.safety.project_settings import down_to
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from prunecli.runtime.host import Host
     from prunecli.session.session import Session
 
+SKILLS = "prunecli.features.skills_and_memory.skills:Skills"
+CUSTOM_COMMANDS = "prunecli.features.skills_and_memory.custom_commands:CustomCommands"
+NESTED_INSTRUCTIONS = "prunecli.features.skills_and_memory.nested_instructions:NestedInstructions"
+MEMORIES = "prunecli.features.skills_and_memory.memories:Memories"
+CALL = "prunecli.features.skills_and_memory.skills_command:call"
 _SLOW = 0.01
 """Maximum seconds for checking all folders while the user types."""
 _MOST_REUSED = 2.0
@@ -45,27 +51,23 @@ class Extensions(Part):
 
     @cached_property
     def skills(self) -> "Skills":
-        from prunecli.features.skills_and_memory.skills import Skills
-
-        return Skills(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
+        made: type[Skills] = resolved(SKILLS)
+        return made(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
     @cached_property
     def commands(self) -> "CustomCommands":
-        from prunecli.features.skills_and_memory.custom_commands import CustomCommands
-
-        return CustomCommands(self._host, self._skill)
+        made: type[CustomCommands] = resolved(CUSTOM_COMMANDS)
+        return made(self._host, self._skill)
 
     @cached_property
     def _nested(self) -> "NestedInstructions":
-        from prunecli.features.skills_and_memory.nested_instructions import NestedInstructions
-
-        return NestedInstructions(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
+        made: type[NestedInstructions] = resolved(NESTED_INSTRUCTIONS)
+        return made(self._host.setup, lambda: self._host.session, self._host.gatekeeper)
 
     @cached_property
     def memories(self) -> "Memories":
-        from prunecli.features.skills_and_memory.memories import Memories
-
-        return Memories(self._host)
+        made: type[Memories] = resolved(MEMORIES)
+        return made(self._host)
 
     def _due(self) -> Sequence[UserMessage]:
         skills = () if self.absent else self.skills.due()
@@ -131,21 +133,18 @@ class Extensions(Part):
 
     def hidden(self, words: Container[str]) -> tuple[str, ...]:
         """Return a line for each command file and skill that cannot be called because its name is one of these."""
-        from prunecli.features.skills_and_memory.custom_commands import taken
-
         commands = (one for one in self.commands.look()[0].values() if one.owner != "prunecli")
         self.skills.look()
         skills = (one for one in self.skills.by_name.values() if one.for_user)
-        lines = [taken(one) for one in commands if one.name in words]
-        return (*lines, *(taken(one) for one in skills if one.name in words))
+        lines = [self.commands.taken(one) for one in commands if one.name in words]
+        return (*lines, *(self.commands.taken(one) for one in skills if one.name in words))
 
     def command(self, word: str, arguments: str) -> Sequence[Any] | None:
         """Submit a typed custom command or skill as it stands: its prompt is made when it is submitted."""
         if not self.has(word):
             return None
-        from prunecli.commands.command import WORKING, Submit
-
-        return [WORKING] if self._host.running else [Submit(f"/{word} {arguments}".strip())]
+        effects: Sequence[Any] = resolved(CALL)(self._host, f"/{word} {arguments}".strip())
+        return effects
 
     def has(self, word: str) -> bool:
         """Return whether a word is the name of a custom command or of a skill that the user may call."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, InThread, Say, Table, hidden, refuse
+from prunecli.commands.command import WORKING, Effect, InThread, Say, Submit, Table, hidden, refuse
 from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.features.skills_and_memory.skill_files import Skill
 from prunecli.runtime import Runtime
 from prunecli.runtime.front_matter import read
+from prunecli.runtime.host import Host
 from prunecli.util.errors import ConfigError
 from prunecli.util.figures import short
 
@@ -17,6 +18,11 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """List the skills with their tokens, origin and problems."""
     refuse("skills", arguments.split())
     return [InThread("Reading the skills", lambda: _listed(runtime))]
+
+
+def call(host: Host, line: str) -> Sequence[Effect]:
+    """Submit the typed line that calls a skill or custom command: its prompt is made when it is submitted."""
+    return [WORKING] if host.running else [Submit(line)]
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block
 from prunecli.model.requests import PREAMBLE
+from prunecli.plugins.app import resolved
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part, Prompt
 from prunecli.safety.project_settings import down_to
@@ -18,6 +19,9 @@ from prunecli.tools.tool import ToolOutput
 if TYPE_CHECKING:
     from prunecli.features.subagents.subagents import Subagents
     from prunecli.session.session import Session
+
+
+SUBAGENTS = "prunecli.features.subagents.subagents:Subagents"
 
 
 class Tasks(Part):
@@ -30,9 +34,8 @@ class Tasks(Part):
 
     @cached_property
     def subagents(self) -> "Subagents":
-        from prunecli.features.subagents.subagents import Subagents
-
-        return Subagents(self.host)
+        made: type[Subagents] = resolved(SUBAGENTS)
+        return made(self.host)
 
     async def run(self, call_id: str, prompt: str, description: str, agent: str) -> ToolOutput:
         """See `Subagents.run`."""
