@@ -4,9 +4,13 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from prunecli.commands.command import Effect, FillPrompt, InThread, Say, Work
+from prunecli.front.effects import at_once
+from prunecli.front.plain.effects import Effects
 from prunecli.front.plain.reader import PlainReader
 from prunecli.front.plain.talk import Talk
 from prunecli.front.presentation import prompt_history as history
@@ -24,12 +28,13 @@ from prunecli.providers.provider import TextDelta
 from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import make_runtime
-from prunecli.util.errors import ConnectionLost
+from prunecli.util.errors import ConnectionLost, UsageError
 from prunecli.util.launch_options import Launch
 from tests.scripted import Scripted, calls, fails, says
 from tests.serving import as_json, serving
 from tests.session.importers import stores
 from tests.starting import closed, start
+from tests.waiting import DEADLINE
 
 RUN = ToolUse("t1", "bash", {"command": "make install"})
 
@@ -382,3 +387,42 @@ def test_no_hidden_character_is_printed_or_asked(tmp_path: Path, runner: asyncio
         assert (
             not set(hidden) & {"\u115f", "\u3164", "\u202e", "\x1b", "\x07", "\u200b", "\x9b"} & set(text)
         ), text
+
+
+def test_work_of_a_command_is_done_like_a_prompt_and_its_effects_follow(
+    tmp_path: Path, runner: asyncio.Runner
+) -> None:
+    printed: list[str] = []
+    talk = Talk(start(tmp_path), Script([]), printed.append, runner)
+
+    async def work() -> Sequence[Effect]:
+        return [Say("Moved."), FillPrompt("again")]
+
+    async def fails() -> Sequence[Effect]:
+        raise UsageError("nothing to move", "look again")
+
+    at_once(Effects(talk).perform([Work("Moving", work), Work("Moving", fails), Say("last")]))
+    assert printed[-6:] == [
+        "Moving ...",
+        "Moved.",
+        "Moving ...",
+        "error: nothing to move",
+        "look again",
+        "last",
+    ]
+    assert talk.proposed == "again"
+    runner.run(talk.runtime.close())
+
+
+def test_slow_work_of_a_command_is_told_to_stop(tmp_path: Path, runner: asyncio.Runner) -> None:
+    printed: list[str] = []
+    talk, stopped = Talk(start(tmp_path), Script([]), printed.append, runner), Event()
+
+    def work() -> Sequence[Effect]:
+        talk.terminate(15)
+        assert stopped.wait(DEADLINE)
+        return [Say("late")]
+
+    at_once(Effects(talk).perform([InThread("Checking", work, stopped.set)]))
+    assert printed[-2:] == ["Checking ...", "Interrupted."]
+    runner.run(talk.runtime.close())
