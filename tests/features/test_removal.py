@@ -99,7 +99,16 @@ def test_a_removed_feature_leaves_no_trace(name: str, tmp_path: Path, everything
 
 PARTS_OF_TESTS = {
     "acp": ("acp", "cli/test_output.py"),
+    "doctor": ("plugins/test_commands.py",),
+    "import_sessions": ("cli/test_importable.py", "tui/screens/test_handoff_picker.py"),
+    "jobs": ("e2e/test_jobs.py",),
     "mcp": ("mcp", "e2e/test_mcp.py", "tools/test_mcp_tools.py", "tui/test_mcp.py"),
+    "money": ("cli/test_stats.py", "commands/test_context_and_cost.py", "laws/test_usage.py"),
+    "replay": ("cli/test_replay.py", "commands/test_trying.py", "replay"),
+    "web": (
+        *("agent/permissions/test_fetches.py", "e2e/test_web_fetch.py"),
+        *("tools/test_web_fetch.py", "tools/web/test_page.py"),
+    ),
 }
 """Tests of a feature outside of tests/features/NAME, which leave with it."""
 

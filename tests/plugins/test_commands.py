@@ -13,8 +13,8 @@ from prunecli.config.references import chosen
 from prunecli.context.strategy import Proposal
 from prunecli.runtime import Runtime
 from prunecli.util.errors import ConfigError
+from tests.features.doctor.test_checkup import examined
 from tests.plugins.written import began, plugin, write
-from tests.runtime.test_checkup import examined
 
 
 def done(runtime: Runtime, line: str) -> Sequence[Effect]:

@@ -28,7 +28,7 @@ from tests.starting import closed, results, start
 from tests.tools.calling import parent_of, processes_with
 from tests.waiting import until, wait_until
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 AGENT = """
 import asyncio, sys
 from pathlib import Path
