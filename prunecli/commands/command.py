@@ -8,9 +8,10 @@ effects, and front ends carry them out.
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from prunecli.config.keys import nearest
+from prunecli.context.labels import act_words
 from prunecli.plugins.app import Brought, Installed
 from prunecli.plugins.features import features
 from prunecli.plugins.foreign import ForeignFailed, begun, called
@@ -21,11 +22,17 @@ from prunecli.util.frozen import frozen
 from prunecli.util.paths import names_in
 from prunecli.util.sanitize import one_line, shortened
 
+if TYPE_CHECKING:
+    from prunecli.context.impact import Impact
+
 NEAR = 0.6
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
 
 COMMAND_SECONDS = 60.0
 """Seconds that a plugin's command may take; Esc stops the wait."""
+
+A_CENT = 0.01
+"""USD from which an act is confirmed."""
 
 MOST_SHOWN = 60
 """Characters to show of unknown arguments."""
@@ -109,6 +116,15 @@ class Choose:
     choices: tuple[Choice, ...]
     grave: bool = False
     about: str = ""
+
+
+@frozen
+class Confirm:
+    """Say in a line what an act does and costs, and carry out `then` once the user agrees. `verb` names the act."""
+
+    line: str
+    verb: str
+    then: "Callable[[], Sequence[Effect]]"
 
 
 @frozen
@@ -230,6 +246,7 @@ Effect: TypeAlias = (
     | Table
     | ShowScreen
     | Choose
+    | Confirm
     | PickSession
     | Submit
     | SetTheme
@@ -423,6 +440,19 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
 def unquoted(text: str) -> str:
     """Return a name or path without the quotes around it, which commands do not need."""
     return text[1:-1] if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
+
+
+def weighed(
+    runtime: Runtime, effect: "Impact", verb: str, act: Callable[[], Sequence[Effect]]
+) -> Sequence[Effect]:
+    """Say what an act on the context does and costs, and carry it out: at once if it costs next to nothing, else once
+    the user has agreed. An act that costs nothing is carried out without a word before it."""
+    wanted, line = runtime.config.ui.confirm, act_words(effect, runtime.policy.limit)
+    cost = (effect.change.cost if effect.change else None) or 0.0
+    is_costly = effect.lost.blocks > 0 or cost >= A_CENT
+    if wanted == "always" or (wanted == "costly" and is_costly):
+        return [Confirm(line, verb, act)]
+    return [*([Say(line)] if cost or is_costly else []), *act()]
 
 
 def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
-from prunecli.context.labels import restored, spared_until
+from prunecli.context.labels import act_words, restored, spared_until, withheld_by
 from prunecli.context.state import Context
 from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
@@ -43,13 +43,19 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     amount = counted(results, "result")
     found = impact(context, events, runtime.policy.market)
     if arguments:
-        tokens = f"~{short(found.withheld)} tokens"
-        said = "; ".join(filter(None, (f"{amount}, {tokens}", found.price, found.thinking)))
-        return [Say(f"/prune would prune {said}.")]
-    for event in events:
-        runtime.emit(replace(event, reason="the user asked for it"))
-    amount += f": {found.price}" if found.price else ""
-    them = "it" if results == 1 else "them"
-    if len(events) > 1:
-        return [Say(f"Pruned {amount}. {len(events)} prunes: /undo once for each to restore {them}.")]
-    return [Say(f"Pruned {amount}. /undo to restore {them}.")]
+        return [Say(f"/prune would prune {amount}. {act_words(found, runtime.policy.limit)}")]
+
+    def act() -> Sequence[Effect]:
+        for event in events:
+            runtime.emit(replace(event, reason="the user asked for it"))
+        shown = short(
+            sum(withheld_by(context, record.seq) or 0 for record in runtime.session.records[begun:])
+        )
+        them = "it" if results == 1 else "them"
+        said = f"Pruned {shown} in {amount}. /undo to restore {them}."
+        if len(events) > 1:
+            said = f"Pruned {shown} in {amount}. {len(events)} prunes: /undo once for each to restore {them}."
+        return [Say(said)]
+
+    begun = len(runtime.session.records)
+    return weighed(runtime, found, "Prune", act)

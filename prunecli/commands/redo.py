@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say, refuse
+from prunecli.commands.command import Effect, Say, refuse, weighed
+from prunecli.context.impact import impact
 from prunecli.context.labels import withheld_by
 from prunecli.context.redo import redo, undone
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import thinking_cost
+from prunecli.runtime.entry_numbers import in_a_sentence
 from prunecli.util.figures import counted, short
 
 
@@ -20,8 +21,13 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         is_undone = undone(runtime.session.records)
         restored = "the restored entries are pinned, compacted or in progress"
         return [Say(f"Nothing to redo: {restored if is_undone else 'no /undo since the last prune'}.")]
-    thinking = thinking_cost(runtime, *events)
-    records = [runtime.emit(event) for event in events]
-    prunes = [record for record in records if isinstance(record.event, PrunApplied)]
-    tokens = sum(withheld_by(context, record.seq) or 0 for record in prunes)
-    return [Say(f"Redid {counted(len(prunes), 'prune')}, ~{short(tokens)} tokens pruned.{thinking}")]
+    effect = impact(context, events, runtime.policy.market)
+
+    def act() -> Sequence[Effect]:
+        records = [runtime.emit(event) for event in events]
+        prunes = [record for record in records if isinstance(record.event, PrunApplied)]
+        tokens = sum(withheld_by(context, record.seq) or 0 for record in prunes)
+        said = f"Redid {counted(len(prunes), 'prune')}, {short(tokens)} pruned."
+        return [Say(f"{said}{in_a_sentence(effect.thinking)}")]
+
+    return weighed(runtime, effect, "Redo", act)

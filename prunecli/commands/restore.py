@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say
-from prunecli.context.labels import bill_forms, cache_forms
+from prunecli.commands.command import Effect, Say, weighed
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import NUMBERS, bring_back, entries_of
+from prunecli.runtime.entry_numbers import NUMBERS, bring_back, carry_out, entries_of, in_a_sentence
 from prunecli.util.figures import short
 
 IN_PLACE = "in-place"
@@ -22,12 +21,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [Say(f"Nothing to restore: {plan.refusal}.")]
     back = f"~{short(max(0, -effect.freed))} tokens"
     named = ", ".join(map(str, plan.entries))
-    if where_they_were:
-        price = (
-            "; ".join([cache_forms(effect.change)[0], bill_forms(effect.change)[0]]) if effect.change else ""
-        )
-        said = "; ".join(filter(None, (price, effect.thinking)))
-        whole = f" with all of {', '.join(map(str, plan.whole))}" if plan.whole else ""
-        return [Say(f"Restored in place and pinned: {named}{whole} ({back}); {said}.")]
-    when = "after the current tool calls" if runtime.running else "at the end"
-    return [Say(f"Restored {when} and pinned: {named} ({back}). No cache is lost.")]
+
+    def act() -> Sequence[Effect]:
+        carry_out(runtime, plan.events)
+        if where_they_were:
+            whole = f" with all of {', '.join(map(str, plan.whole))}" if plan.whole else ""
+            return [
+                Say(f"Restored in place and pinned: {named}{whole} ({back}).{in_a_sentence(effect.thinking)}")
+            ]
+        when = "after the current tool calls" if runtime.running else "at the end"
+        return [Say(f"Restored {when} and pinned: {named} ({back}). No cache is lost.")]
+
+    return weighed(runtime, effect, "Restore", act)

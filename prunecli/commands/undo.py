@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say
+from prunecli.commands.command import Effect, Say, weighed
+from prunecli.context.impact import impact
 from prunecli.context.labels import withheld_by
 from prunecli.context.redo import undo
 from prunecli.model.events import PrunApplied
 from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import thinking_cost
+from prunecli.runtime.entry_numbers import in_a_sentence
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, short
 
@@ -27,12 +28,16 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             available("/prune-stats lists prunes by number; /restore restores single entries"),
         )
     events = undo(runtime.session.context, chosen)
-    thinking = thinking_cost(runtime, *events)
-    first, *_ = [runtime.emit(event) for event in events]
-    tokens = -(withheld_by(runtime.session.context, first.seq) or 0)
-    pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
-    again, made = "", [record.event for record in chosen if isinstance(record.event, PrunApplied)]
-    if runtime.choices.pruning and any(event.source == "strategy" for event in made):
-        again = " They may be pruned automatically again after your next prompt; /pin keeps an entry."
-    said = f"Undid {counted(len(chosen), 'prune')}, ~{short(tokens)} tokens restored."
-    return [Say(f"{said}{pins}{thinking}{again}")]
+    effect = impact(runtime.session.context, events, runtime.policy.market)
+
+    def act() -> Sequence[Effect]:
+        first, *_ = [runtime.emit(event) for event in events]
+        tokens = -(withheld_by(runtime.session.context, first.seq) or 0)
+        pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
+        again, made = "", [record.event for record in chosen if isinstance(record.event, PrunApplied)]
+        if runtime.choices.pruning and any(event.source == "strategy" for event in made):
+            again = " They may be pruned automatically again after your next prompt; /pin keeps an entry."
+        said = f"Undid {counted(len(chosen), 'prune')}, {short(tokens)} restored."
+        return [Say(f"{said}{pins}{in_a_sentence(effect.thinking)}{again}")]
+
+    return weighed(runtime, effect, "Undo", act)

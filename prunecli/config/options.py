@@ -287,6 +287,11 @@ class Ui:
     theme: Annotated[str, "Theme name; /theme lists them.", ALLOWED] = "prune-dark"
     mouse: Annotated[bool, "Use the mouse to scroll, click and select.", ALLOWED] = True
     show_thinking: Annotated[bool, "Show thinking unfolded.", ALLOWED] = False
+    confirm: Annotated[
+        Literal["costly", "always", "never"],
+        "Ask before prunes and undos: costly (a cent or more, or thinking lost), always or never.",
+        ALLOWED,
+    ] = "costly"
     keys: Annotated[
         Mapping[str, str],
         'Keys for an action: submit = "ctrl+s"; several separated by commas; "none" for no key.',

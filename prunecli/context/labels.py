@@ -1,7 +1,7 @@
 """Labels for outline nodes, read from the fold on demand, and the price of a change in words."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.again import shown_in
@@ -11,7 +11,7 @@ from prunecli.context.state import RESTORED, Context
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
-from prunecli.util.figures import counted, money, short
+from prunecli.util.figures import counted, money, share, short
 
 NodeKind: TypeAlias = Literal[
     "system",
@@ -47,6 +47,9 @@ PRUNED: tuple[State, ...] = ("dropped", "cleared", "trimmed", "repaired")
 """The states of nodes that the next request does not contain in full."""
 Summary: TypeAlias = Callable[[str, Mapping[str, Json]], str]
 """(tool, input) -> a one-line description, "" for an unknown tool."""
+
+if TYPE_CHECKING:
+    from prunecli.context.impact import Impact
 
 _LABEL_CHARS = 300
 _STATES: Mapping[str, State] = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
@@ -319,3 +322,30 @@ def bill_forms(change: Break) -> list[str]:
     if not change.cost:
         return [f"{now}, saves ~{money(change.gain)} a request", f"{now}, saves ~{money(change.gain)}", now]
     return [f"{now}, saves ~{money(change.gain)} a request: {even}", f"{now}, {even}", now]
+
+
+def act_words(effect: "Impact", limit: int) -> str:
+    """Return what an act on the context does and costs, in one line.
+
+    `Frees 46.5K (7% → 2%) · about $0.04 now, pays back after 9 requests · 2 thinking blocks lost`
+    """
+    change, freed = effect.change, effect.freed
+    parts = []
+    if freed:
+        parts.append(f"{'Frees' if freed > 0 else 'Adds'} {short(abs(freed))}")
+        if limit:
+            parts[0] += f" ({share(effect.before / limit)} → {share(effect.after / limit)})"
+    if change is not None and change.cost is None:
+        parts.append("price unknown")
+    elif change is not None:
+        now = f"about {money(change.cost)} now" if change.cost else "costs nothing now"
+        if change.even_after and change.cost:
+            now += f", pays back after {counted(change.even_after, 'request')}"
+        elif change.gain and change.gain < 0:
+            now += f", adds about {money(-change.gain)} a request"
+        parts.append(now)
+    if effect.lost.blocks:
+        parts.append(f"{counted(effect.lost.blocks, 'thinking block')} lost")
+    if effect.back.blocks:
+        parts.append(f"{counted(effect.back.blocks, 'thinking block')} restored")
+    return " · ".join(parts)

@@ -13,6 +13,7 @@ from prunecli.commands.command import (
     Choose,
     Command,
     CompactNow,
+    Confirm,
     Copy,
     EditFile,
     Effect,
@@ -91,6 +92,7 @@ class Effects(ABC):
         self,
         effect: ShowScreen
         | Choose
+        | Confirm
         | PickSession
         | AskSecret
         | EditFile
@@ -105,6 +107,8 @@ class Effects(ABC):
                 return await self.show(effect)
             case Choose():
                 return await self.choose(effect)
+            case Confirm():
+                return await self.confirm(effect)
             case PickSession():
                 return await self.pick(effect)
             case AskSecret():
@@ -166,6 +170,11 @@ class Effects(ABC):
         )
         self.say(Say("\n".join([choose.title, *rows])))
         return None
+
+    async def confirm(self, effect: Confirm) -> Done | None:
+        """Say the line and act: nobody can be asked here."""
+        self.say(Say(effect.line))
+        return await self.answered(effect.then)
 
     async def pick(self, effect: PickSession) -> Done | None:
         return await self.choose(effect.choose())

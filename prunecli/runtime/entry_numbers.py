@@ -42,17 +42,14 @@ def entries_of(runtime: Runtime, words: Sequence[str], hint: str = NUMBERS) -> t
 def bring_back(
     runtime: Runtime, seqs: Sequence[int], *, where_they_were: bool = False
 ) -> tuple[Plan, Impact]:
-    """Restore pruned entries at the end of the context, or in place. Return the plan and its cost.
+    """Plan to restore pruned entries at the end of the context, or in place. Return the plan and its cost.
 
-    An answer stands for its results as well. A plan without events did nothing. Raises StorageFailed,
-    SessionReadOnly.
+    An answer stands for its results as well. A plan without events does nothing; `carry_out` does the others.
     """
     context = runtime.session.context
     seqs = list(dict.fromkeys(part for seq in seqs for part in _with_results(context.entries[seq])))
     plan = in_place(context, seqs) if where_they_were else at_the_end(context, seqs)
-    effect = impact(context, plan.events, runtime.policy.market)
-    carry_out(runtime, plan.events)
-    return plan, effect
+    return plan, impact(context, plan.events, runtime.policy.market)
 
 
 def _with_results(entry: Entry) -> list[int]:
@@ -72,7 +69,11 @@ def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:
             runtime.mailbox.steering.append(event)
 
 
+def in_a_sentence(words: str) -> str:
+    """Return words as a sentence with a leading space; "" for none."""
+    return f" {words[:1].upper()}{words[1:]}." if words else ""
+
+
 def thinking_cost(runtime: Runtime, *events: Event) -> str:
     """Return a sentence, with a leading space, on the events' effect on thinking; "" if there is none."""
-    words = impact(runtime.session.context, events, runtime.policy.market).thinking
-    return f" {words[:1].upper()}{words[1:]}." if words else ""
+    return in_a_sentence(impact(runtime.session.context, events, runtime.policy.market).thinking)

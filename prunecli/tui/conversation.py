@@ -18,7 +18,7 @@ from prunecli.front.presentation.presenter import Presenter, presenter_of
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.runtime import Runtime
-from prunecli.runtime.entry_numbers import bring_back
+from prunecli.runtime.entry_numbers import bring_back, carry_out
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
@@ -261,6 +261,7 @@ class Conversation:
             return
         try:
             plan, _ = bring_back(self.runtime, [target])
+            carry_out(self.runtime, plan.events)
         except PrunecliError as error:
             self.complain(error)
             return

@@ -11,6 +11,7 @@ from prunecli.commands.command import (
     AskSecret,
     Choice,
     Choose,
+    Confirm,
     EditFile,
     Effect,
     InThread,
@@ -169,6 +170,17 @@ class Effects(base.Effects):
                 program.use_theme(before)
 
         self._port.push_screen(ChooseScreen(choose, look), chosen)
+
+    async def confirm(self, effect: Confirm) -> None:
+        from prunecli.tui.screens.choose import ChooseScreen
+
+        yes, no = Choice("yes", effect.verb), Choice("no", "Cancel")
+
+        def chosen(value: str | None) -> None:
+            if value == "yes":
+                self._answered(effect.then)
+
+        self._port.push_screen(ChooseScreen(Choose(effect.line, "", (yes, no))), chosen)
 
     async def pick(self, effect: PickSession) -> None:
         picker_of(effect.agent, self.runtime, self._port).begin()

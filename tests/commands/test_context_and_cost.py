@@ -1,5 +1,6 @@
 """/context and /cost: what they answer."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -169,12 +170,15 @@ def test_prune_says_what_it_costs_as_its_preview_does(tmp_path: Path) -> None:
         runtime.emit(RequestSent(model, 0, "00"))
         runtime.emit(AssistantMessage((Text("b"),), model, usage=Usage(0, 9, 14_000, 50)))
         runtime.emit(UserMessage((Text("go on"),)))
-    preview, done = (run_line(runtime, line)[0] for line in ("/prune preview", "/prune"))
+    (preview,), (line, done) = (run_line(runtime, line) for line in ("/prune preview", "/prune"))
     assert isinstance(preview, Say)
+    assert isinstance(line, Say)
     assert isinstance(done, Say)
-    price = preview.text.partition("; ")[2]
-    assert price.startswith("costs ~$")
-    assert done.text == f"Pruned 1 result: {price} /undo to restore it."
+    assert preview.text == f"/prune would prune 1 result. {line.text}"
+    assert re.fullmatch(
+        r"Frees [\d.]+K \(\d+% → \d+%\) · about \$[\d.]+ now, pays back after \d+ requests?", line.text
+    )
+    assert re.fullmatch(r"Pruned [\d.]+K in 1 result\. /undo to restore it\.", done.text)
 
 
 def test_a_bill_of_many_requests_lists_the_newest_and_sums_all(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from prunecli.front.plain.reader import PlainReader
 from prunecli.front.plain.talk import Talk
 from prunecli.front.presentation import prompt_history as history
 from prunecli.front.presentation.presenter import Presenter
+from prunecli.model.events import PrunApplied
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import APPROVED
 from prunecli.model.signals import (
@@ -154,6 +155,26 @@ def test_commands_answer_in_lines_and_choices_are_numbers(tmp_path: Path, runner
     assert runtime.gatekeeper.mode == "edits"
     assert "Mode edits: also runs edits inside the workspace." in printed
     assert any(line.startswith("error: No command named /modle. Did you mean /mo") for line in printed)
+
+
+@pytest.mark.parametrize(("answer", "pruned"), [("y", True), ("", False), ("no", False)])
+def test_an_act_that_costs_asks_yes_or_no(
+    tmp_path: Path, runner: asyncio.Runner, answer: str, pruned: bool
+) -> None:
+    sets = (
+        "ui.confirm=always",
+        "permissions.mode=auto",
+        "pruning.strategy=pi",
+        "pruning.pi.protected_turns=0",
+    )
+    runtime = start(
+        tmp_path,
+        [calls(ToolUse("t1", "bash", {"command": "seq 4000"})), says("Done.")],
+        sets=(*sets, "pruning.pi.prune_protect=0", "pruning.pi.prune_minimum=100000000"),
+    )
+    printed = talked(runner, runtime, "go", "/prune", answer)
+    assert any(line.startswith("Frees ") for line in printed)
+    assert any(isinstance(record.event, PrunApplied) for record in runtime.session.records) is pruned
 
 
 def test_copying_prints_where_there_is_no_clipboard(tmp_path: Path, runner: asyncio.Runner) -> None:

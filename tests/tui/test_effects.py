@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 
-from prunecli.commands.command import AskSecret, Choice, Choose, Copy, InThread, Say
+from prunecli.commands.command import AskSecret, Choice, Choose, Confirm, Copy, InThread, Say
 from prunecli.front.presentation.entries import Notice
 from prunecli.runtime.guide import Guide
 from prunecli.tui.effects import Effects
@@ -311,3 +311,21 @@ async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:
         assert [e.text for e in s.entries if isinstance(e, Notice)] == [
             "Nothing to undo: no prune is in effect."
         ]
+
+
+@pytest.mark.parametrize(("key", "done"), [("enter", True), ("escape", False)])
+async def test_an_act_that_costs_shows_its_line_first(tmp_path: Path, key: str, done: bool) -> None:
+    acted: list[str] = []
+
+    def act() -> list[Say]:
+        acted.append("done")
+        return [Say("Pruned 46.5K.")]
+
+    async with shown(tmp_path) as s:
+        line = "Frees 46.5K (7% → 2%) · about $0.04 now, pays back after 9 requests"
+        effects(s).carry_out([Confirm(line, "Prune", act)])
+        await s.until_shown(line, "Prune", "Cancel")
+        await s.pilot.press(key)
+        await s.until(lambda: not isinstance(s.app.screen, ChooseScreen))
+        await s.pilot.pause()
+        assert bool(acted) is done

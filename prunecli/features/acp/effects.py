@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
 
 from prunecli.agent.decide import Done
-from prunecli.commands.command import Choose, EditFile, Reconfigured, Say, Table, find, offered
+from prunecli.commands.command import (
+    Choice,
+    Choose,
+    Confirm,
+    EditFile,
+    Reconfigured,
+    Say,
+    Table,
+    find,
+    offered,
+)
 from prunecli.features.acp.texts import fenced, noticed, ours
 from prunecli.features.acp.texts import table as table_text
 from prunecli.front import effects as base
@@ -65,6 +75,11 @@ class Effects(base.Effects):
     async def edit(self, effect: EditFile) -> None:
         then = f", then type /{effect.then}" if effect.then else ""
         self.say(Say(f"Open {effect.path} in the editor{then}."))
+
+    async def confirm(self, effect: Confirm) -> Done | None:
+        options = Choice("yes", effect.verb), Choice("no", "Cancel")
+        value = await self._session.questions.choose(Choose(effect.line, "", options))
+        return await self.answered(effect.then) if value == "yes" else None
 
     async def choose(self, choose: Choose) -> Done | None:
         if len(choose.choices) > MOST_OPTIONS:

@@ -7,6 +7,7 @@ from prunecli.agent.decide import Done
 from prunecli.commands.command import (
     AskSecret,
     Choose,
+    Confirm,
     EditFile,
     Quit,
     Reconfigured,
@@ -90,6 +91,15 @@ class Effects(base.Effects):
             self._print([f"No choice named {visible((answer or '').strip())}."])
             return None
         return await self.command(f"/{choose.command} {found.value}")
+
+    async def confirm(self, effect: Confirm) -> Done | None:
+        self._print([ours(effect.line)])
+        try:
+            answer = self._talk.lines.answer(f"{ours(effect.verb)}? [y/N] ")
+        except KeyboardInterrupt:
+            answer = None
+        agreed = (answer or "").strip().lower() in ("y", "yes")
+        return await self.answered(effect.then) if agreed else None
 
     async def ask_secret(self, asked: AskSecret) -> Done | None:
         try:
