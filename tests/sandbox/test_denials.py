@@ -55,6 +55,16 @@ def test_other_failures_are_not(output: str) -> None:
     assert explain(output, hidden=("/w/.env",)) == ""
 
 
+def test_a_workspace_that_nobody_here_can_write_is_not_blamed_on_the_sandbox() -> None:
+    for line in ("touch: cannot touch 'x': Permission denied", "touch: x: Read-only file system"):
+        said = explain(line, closed=True)
+        assert said == "the workspace can't be written here: it belongs to another user or is read-only"
+    assert explain("AssertionError", closed=True) == ""
+    assert "is hidden" in explain("cat: .env: Permission denied", closed=True, hidden=("/w/.env",))
+    git = "fatal: Unable to create '/w/.git/index.lock': Read-only file system"
+    assert "the git repository is read-only" in explain(git, closed=True)
+
+
 def test_an_open_network_is_not_blamed() -> None:
     assert explain("Could not resolve host: x", network=True) == ""
 

@@ -33,6 +33,27 @@ async def test_the_workspace_is_writable_and_nothing_else(box: Box) -> None:
     assert "[blocked by the sandbox: writing outside the workspace; to run it outside" in text
 
 
+@pytest.mark.parametrize("granted", [False, True])
+async def test_in_a_workspace_of_another_user_commands_run_and_the_file_system_refuses(
+    box: Box, granted: bool
+) -> None:
+    """As root, a folder of another user; else one that is closed. The sandbox takes away root's rights."""
+    work, tool = box.context.workspace, box.granted() if granted else box
+    repository(work)
+    work.chmod(0o755 if os.geteuid() == 0 else 0o555)
+    if os.geteuid() == 0:
+        os.chown(work, 65534, 65534)
+    try:
+        output = await tool.output("bash", command="python3 -c 'print(1)'; touch new")
+        text = str(getattr(output.content[0], "text", ""))
+    finally:
+        work.chmod(0o755)
+    assert text.startswith("1\ntouch: cannot touch 'new': ")
+    assert "bwrap" not in text
+    assert "the workspace can't be written here" in text
+    assert not (work / "new").exists()
+
+
 async def test_tmp_is_private_and_lasts_for_the_run(box: Box) -> None:
     await box.run("echo kept > /tmp/prunecli-test-file")
     assert "prunecli-test-file" not in os.listdir("/tmp")

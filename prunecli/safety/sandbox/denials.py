@@ -11,6 +11,7 @@ from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.util.sanitize import one_line
 
 _ASK = "to run it outside, set outside=true and give a reason"
+_CLOSED = "the workspace can't be written here: it belongs to another user or is read-only"
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b|errno 30\b", re.IGNORECASE)
 _KEPT = re.compile(rf"{_READ_ONLY.pattern}|device or resource busy|\bEBUSY\b", re.IGNORECASE)
 """The errors for a read-only file, including attempts to replace it, which fail because of the mount."""
@@ -41,6 +42,7 @@ def explain(
     refused: Sequence[str] = (),
     unset: Collection[str] = (),
     landlock: bool = False,
+    closed: bool = False,
     command: str = "",
     reached: Callable[[str], str] = lambda _: "",
 ) -> str:
@@ -49,8 +51,9 @@ def explain(
     `hidden` are the paths that can't be opened, and `obeyed` the read-only files that control other programs.
     `network`: the network is not restricted. `refused` are the hosts that the proxy refused, and `unset` the
     variables that the command did not get. `landlock`: the sandbox is Landlock, whose errors look like those of any
-    file system. `reached` returns the folder to open for a path in the hidden part of the home folder, "" for others;
-    the `command` is searched for such paths too.
+    file system. `closed`: the workspace can't be written in the sandbox, whatever is allowed. `reached` returns the
+    folder to open for a path in the hidden part of the home folder, "" for others; the `command` is searched for such
+    paths too.
     """
     if failed := _NOT_SET_UP.match(output):
         return f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}"
@@ -60,7 +63,8 @@ def explain(
         if any(_names(_last(path), line) for line in output.splitlines() if _KEPT.search(line)):
             return f"blocked by the sandbox: {_last(path)} is read-only, because it controls other programs; {_ASK}"
     if line := _line_with(_READ_ONLY, output):
-        return f"blocked by the sandbox: {_place(line)}; {_ASK}"
+        is_ours = not closed or _REPOSITORY.search(line)
+        return f"blocked by the sandbox: {_place(line)}; {_ASK}" if is_ours else _CLOSED
     if not network and _NO_NETWORK.search(output):
         return f"blocked by the sandbox: the network is off; {_ASK}"
     if found := reached_for(f"{output}\n{command}", reached):
@@ -70,8 +74,9 @@ def explain(
             name = _last(path)
             if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
                 return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
-        if landlock:
-            return f"blocked by the sandbox: writing outside the workspace or in its top folder; {_ASK}"
+        if closed or landlock:
+            outside = f"blocked by the sandbox: writing outside the workspace or in its top folder; {_ASK}"
+            return _CLOSED if closed else outside
     if name := next((name for name in sorted(unset) if _names(name, output)), ""):
         return f"blocked by the sandbox: only an approved command gets the variable {name}; {_ASK}"
     return ""

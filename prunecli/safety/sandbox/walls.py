@@ -214,6 +214,7 @@ class Walls:
                 refused=proxy.refused,
                 unset=unset,
                 landlock=chosen.kind == "landlock",
+                closed=_is_closed(self.ground.workspace),
                 command=command,
                 reached=reached,
             )
@@ -383,6 +384,16 @@ class Walls:
             os.chmod(self._stage.folder, 0o700)
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder, self._stage = "", None
+
+
+def _is_closed(folder: str) -> bool:
+    """Return whether commands in a sandbox, where root has no more rights than others, can't write a folder."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return True
+    mine = 0o200 if status.st_uid == os.geteuid() else 0o020 if status.st_gid == os.getegid() else 0o002
+    return not status.st_mode & mine or not os.access(folder, os.W_OK)
 
 
 def _memory_file(data: bytes) -> int:
