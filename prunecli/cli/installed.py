@@ -2,16 +2,13 @@
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prunecli.plugins.app import Installed
-from prunecli.util.lazy import lazy
+from prunecli.plugins.discovery import of_user
+from prunecli.plugins.features import features
 from prunecli.util.paths import Places
-
-if TYPE_CHECKING:
-    from prunecli.config import plugins
-else:
-    plugins = lazy("prunecli.config.plugins")
+from prunecli.util.regular import read_regular
 
 
 def installed() -> Installed:
@@ -20,6 +17,16 @@ def installed() -> Installed:
 
 @cache
 def _of(places: Places) -> Installed:
-    return plugins.installed_for(
-        places, None, plugins.switched_off((places.config_file, places.settings_file))
-    )
+    files = places.config_file, places.settings_file
+    if not any(of_user(places)) and not any(map(_may_switch_off, files)):
+        return features()
+    from prunecli.config.plugins import installed_for, switched_off  # deferred: most starts need only this
+
+    return installed_for(places, None, switched_off(files))
+
+
+def _may_switch_off(path: Path) -> bool:
+    try:
+        return b"disabled" in read_regular(path)
+    except OSError:
+        return False

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from prunecli.config.keys import nearest
 from prunecli.context.labels import act_words
-from prunecli.plugins.app import Brought, Installed
+from prunecli.plugins.app import Brought, Installed, resolved
 from prunecli.plugins.features import features
 from prunecli.plugins.foreign import ForeignFailed, begun, called
 from prunecli.runtime import Runtime
-from prunecli.runtime.plugin_part import glance
 from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import names_in
@@ -30,6 +29,9 @@ NEAR = 0.6
 
 COMMAND_SECONDS = 60.0
 """Seconds that a plugin's command may take; Esc stops the wait."""
+
+GLANCE = "prunecli.runtime.plugin_part:glance"
+"""What a plugin sees of a session; most sessions run no command of one."""
 
 A_CENT = 0.01
 """USD from which an act is confirmed."""
@@ -328,7 +330,7 @@ def _of_plugin(one: Brought) -> Command:
     def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         if function is None:
             return [Say(f"Plugin {one.owner}, /{one.name}: {failed}.", "error")]
-        seen = glance(runtime, one.owner)
+        seen = resolved(GLANCE)(runtime, one.owner)
         answer = begun(lambda: function(seen, arguments))
 
         def work() -> Sequence[Effect]:
