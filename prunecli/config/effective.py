@@ -26,13 +26,13 @@ from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.plugins.app import Installed, resolved
+from prunecli.providers.endpoints import KNOWN, Endpoint
 from prunecli.providers.registry import DEFAULT, Providers
 from prunecli.tools.registry import default
 from prunecli.util.errors import ConfigError
 
 if TYPE_CHECKING:
     from prunecli.context.strategy import Chosen
-    from prunecli.providers.endpoints import Endpoint
 
 _BROKEN_RULES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a rule between options raises: ValueError, and what a plugin's raises by mistake."""
@@ -110,13 +110,11 @@ class Config:
         return _build(options, ("model", name), self.found) if options else None
 
     @property
-    def endpoint(self) -> "Endpoint | None":
+    def endpoint(self) -> Endpoint | None:
         """The known endpoint in effect: `[model] endpoint`, unless a source of higher precedence sets another
         address, which must not get its key."""
         if self.model.endpoint in ("", DEFAULT):
             return None
-        from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
-
         named, address = self.found["model", "endpoint"], self.found.get(("model", "base_url"))
         overridden = address and _rank(address) > _rank(named)
         return None if overridden else KNOWN[self.model.endpoint]

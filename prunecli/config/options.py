@@ -13,10 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.model.requests import CacheTtl
+from prunecli.providers.endpoints import KNOWN
 from prunecli.tools.registry import default
 from prunecli.util.bindings import problem as key_problem
 from prunecli.util.by_project import ALLOWED, Refused
 from prunecli.util.frozen import frozen
+from prunecli.util.hosts import problem as host_problem
 from prunecli.util.sanitize import without_password
 
 Ratio: TypeAlias = Annotated[float, (0, 1)]
@@ -70,11 +72,8 @@ class Model:
             raise ValueError(
                 f"thinking: expected fewer than max_tokens ({self.max_tokens}), got {self.thinking}"
             )
-        if self.endpoint:
-            from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
-
-            if self.endpoint not in KNOWN:
-                raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
+        if self.endpoint and self.endpoint not in KNOWN:
+            raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
         shown = without_password(self.base_url)
         if self.base_url and not _is_address(self.base_url):
             raise ValueError(f"base_url: expected an http or https URL, got {shown!r}")
@@ -271,11 +270,9 @@ class Sandbox:
             for path in paths:
                 if not (path.startswith(("/", "~/")) or path == "~") or ".." in path.split("/"):
                     raise ValueError(f"{name}: expected a path that starts with / or ~/, got {path!r}")
-        if isinstance(self.network, tuple):
-            from prunecli.util.hosts import problem  # deferred: few configurations name hosts
-
-            if wrong := next(filter(None, map(problem, self.network)), ""):
-                raise ValueError(f"network: {wrong}")
+        hosts = self.network if isinstance(self.network, tuple) else ()
+        if wrong := next(filter(None, map(host_problem, hosts)), ""):
+            raise ValueError(f"network: {wrong}")
 
 
 @frozen

@@ -15,6 +15,7 @@ from prunecli.plugins.installing import install
 from prunecli.providers.registry import SHIPPED
 from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.tools.registry import ALIASES, own
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import PACKAGE, Places, names_in
 
@@ -122,8 +123,6 @@ def examined(kind: str, one: Brought) -> Brought:
 def _ours(kind: str) -> Sequence[str]:
     match kind:
         case "tool":
-            from prunecli.tools.registry import ALIASES, own  # deferred: no start without plugins needs them
-
             return (*own(), *ALIASES)
         case "command":
             return [name.replace("_", "-") for name in names_in(PACKAGE / "commands", ".py")]

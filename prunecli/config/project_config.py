@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from prunecli.config.declared import Key
+from prunecli.tools.registry import canonical
 from prunecli.util.by_project import Allowed, ByProject
 
 PROJECT_FILE = Path(".prunecli", "config.toml")
@@ -45,8 +46,6 @@ def refusal(key: Key, value: Any, by_project: ByProject | None) -> str:
 
 def is_stricter(key: Key, value: Any, current: Any) -> bool:
     if key == ("tools", "enabled"):
-        from prunecli.tools.registry import canonical  # deferred: few projects choose the tools
-
         return set(map(canonical, value)) < set(map(canonical, current))
     order = STRICTEST_FIRST.get(key)
     if key == ("sandbox", "network") and isinstance(value, tuple):

@@ -15,6 +15,8 @@ from prunecli.config.typed import MistypedError, expected, from_text, from_toml,
 from prunecli.plugins.app import Brought, Installed, resolved
 from prunecli.plugins.features import features
 from prunecli.providers.registry import SHIPPED, Providers
+from prunecli.safety.permissions.rules import parse_rule
+from prunecli.tools.registry import ALIASES, names, off_switches, switches
 from prunecli.util.by_project import ByProject, Refused
 from prunecli.util.errors import ConfigError
 
@@ -161,7 +163,7 @@ class Schema(NamedTuple):
             yield key, typed
 
     def _check(self, key: Key, value: Any, fault: Fault) -> None:
-        """Check rules that no declared type can express. Imports only what a layer sets."""
+        """Check rules that no declared type can express."""
         if key == ("pruning", "strategy"):
             known = self.strategies.names()
             for name in (value,) if isinstance(value, str) else value:
@@ -172,8 +174,6 @@ class Schema(NamedTuple):
         if key == ("model", "provider") and value not in self.providers.names():
             fault(key, f"expected one of {', '.join(self.providers.names())}, got {got(value)}", "")
         if key == ("tools", "enabled"):
-            from prunecli.tools.registry import ALIASES, names, off_switches, switches
-
             tools = tuple(dict.fromkeys((*switches(self.there), *names(self.there))))
             off = off_switches(self.there)
             for name in value if not self.there.absent else ():
@@ -187,8 +187,6 @@ class Schema(NamedTuple):
             for wrong, problem in check(key, value):
                 fault(wrong, problem, "")
         if key[0] == "permissions" and key[1] != "mode":
-            from prunecli.safety.permissions.rules import parse_rule
-
             for rule in value:
                 try:
                     parse_rule(rule)

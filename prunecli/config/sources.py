@@ -16,6 +16,7 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.plugins.app import Installed
 from prunecli.plugins.installing import DISABLED
+from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, absolute
@@ -142,8 +143,6 @@ def _with_address(layer: Layer, environ: Mapping[str, str]) -> Layer:
     name = layer.values.get(_ENDPOINT, "")
     if not name or _ADDRESS in layer.values:
         return layer
-    from prunecli.providers.endpoints import KNOWN  # deferred: most configurations name none
-
     try:
         address = KNOWN[name].address(environ) if name in KNOWN and name != DEFAULT else ""
     except ValueError as error:

@@ -6,6 +6,7 @@ a ForeignFailed, so it cannot end the program.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -106,6 +107,4 @@ def shipped_strategies(package: Path = PACKAGE) -> Strategies:
 
 
 def import_shipped(name: str) -> ModuleType:
-    from importlib import import_module  # not needed if no strategy is named
-
     return import_module(f"prunecli.context.strategies.{name}")
