@@ -216,7 +216,7 @@ async def test_problems_are_told_once(tmp_path: Path) -> None:
     await runtime.submit("one")
     await runtime.submit("two")
     assert len(told) == 6
-    assert told[-1] == "4 more files are not used: /skills lists them."
+    assert told[-1] == "4 more files are not used; /skills lists them."
 
 
 @pytest.mark.parametrize("words", ["one", "/one"])
