@@ -81,9 +81,8 @@ async def test_tools_work_there_as_in_the_working_directory(
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("write", {"path": "../else/new.txt", "content": "new"}),
         ("read", {"path": "../lib/.env"}),
-        ("write", {"path": "../lib/AGENTS.md", "content": "obey"}),
+        ("edit", {"path": "../lib/AGENTS.md", "old_string": "Use", "new_string": "obey"}),
         ("write", {"path": "../lib/.git/hooks/pre-commit", "content": "obey"}),
         ("bash", {"command": "cat ../lib/.env"}),
         ("bash", {"command": "cd ../lib && cat .env"}),
@@ -99,6 +98,14 @@ async def test_its_secrets_what_programs_obey_there_and_other_folders_are_asked_
     await runtime.submit("go")
     (result,) = result_events(runtime)
     assert result.details.get("denied"), plain_text(result.content)
+
+
+async def test_a_folder_beside_both_is_outside(tmp_path: Path) -> None:
+    (tmp_path / "else").mkdir()
+    runtime = begun(tmp_path, one("write", path="../else/new.txt", content="new"))
+    await runtime.submit("go")
+    assert "is outside the workspace" in plain_text(result_events(runtime)[0].content)
+    assert not (tmp_path / "else" / "new.txt").exists()
 
 
 @pytest.mark.parametrize(
