@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from prunecli.context.compaction import CompactionPlan
 from prunecli.context.economics import Market, cold
-from prunecli.context.placing import group_of
+from prunecli.context.item_order import group_of
 from prunecli.context.state import Context
 from prunecli.context.validate import MAX_MARKS, validate
 from prunecli.model.codec import canonical

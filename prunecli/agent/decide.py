@@ -133,7 +133,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Purse:
+class Spending:
     """The amount that a run and its tasks have spent so far, in USD."""
 
     spent: float = 0.0
@@ -144,8 +144,8 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
     exchange = context.in_progress
     if exchange and exchange.unanswered:
         return Act(exchange.unanswered)
-    if promised := policy.promised(context):
-        return Prune(tuple(promised))
+    if planned_by_model := policy.planned_by_model(context):
+        return Prune(tuple(planned_by_model))
     if inbox.steering:
         return Steer(inbox.steering)
     if done := at_rest(context):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.model.touches import Touches
-from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
 
 
@@ -41,7 +41,7 @@ class SessionGatekeeper:
     secrets: tuple[Path, ...] = ()
     asker: Callable[[Asked], Awaitable[Answer]] = field(default=nobody)
     granted: tuple[str, ...] = ()
-    inside: Callable[[], Inside] = Inside
+    inside: Callable[[], SandboxedCommands] = SandboxedCommands
     search_path: str | None = None
     claims: Callable[[str], str] = lambda _: ""
     lent: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class SessionGatekeeper:
             home=self.home,
             secrets=self.secrets,
             not_read=not_read,
-            inside=self.inside() if touches and touches.runs and self.trusted else Inside(),
+            inside=self.inside() if touches and touches.runs and self.trusted else SandboxedCommands(),
             search_path=self.search_path,
             readable=(*self.own, *self.readable),
             added=self.added(),

@@ -26,8 +26,8 @@ from prunecli.agent.decide import (
     Limits,
     Mailbox,
     Prune,
-    Purse,
     Send,
+    Spending,
     Steer,
     next_action,
 )
@@ -99,11 +99,11 @@ class Run:
     sleep: Sleep = asyncio.sleep
     jitter: Callable[[], float] = lambda: 0.5
     cost: Callable[[Usage], float] = lambda _: 0.0
-    forgo: Callable[[str], bool] = lambda _: False
+    stop_sending: Callable[[str], bool] = lambda _: False
     complained: set[str] = field(default_factory=set)
     answering: Callable[[str, str], str] = lambda reported, asked: reported or asked
     hooks: Hooks | None = None
-    purse: Purse = field(default_factory=Purse)
+    spending: Spending = field(default_factory=Spending)
     attach: Attach | None = None
     _attempts: Attempts = field(init=False)
     _failed: FailedSummaries = field(init=False)
@@ -133,7 +133,7 @@ class Run:
 
     async def _steps(self) -> Done:
         while True:
-            limits, policy = replace(self.limits, cost=self.purse.spent), self.policy()
+            limits, policy = replace(self.limits, cost=self.spending.spent), self.policy()
             if self._failed.are_too_many:
                 limits = replace(limits, compacted_at=last_word(self.session.context))
             match next_action(self.session.context, self.mailbox.inbox(), policy, limits):
@@ -267,7 +267,7 @@ class Run:
             self.session.tell(Notice(loss, "warning"))
 
     def _spend(self, usage: Usage) -> None:
-        self.purse.spent += self.cost(usage)
+        self.spending.spent += self.cost(usage)
 
     async def _next(self, policy: Policy) -> Request:
         context = self.session.context
@@ -298,7 +298,7 @@ class Run:
                 return request, await self._attempts.until_answered(request, summary=summary)
             except FieldRefused as refused:
                 field = next((name for name in refused.fields if name in request.optional_fields), "")
-                if not field or not self.forgo(field):
+                if not field or not self.stop_sending(field):
                     raise
                 self.session.tell(
                     Notice(f"This endpoint rejects `{field}`; later requests omit it", "warning")
@@ -390,7 +390,7 @@ class Run:
                     return flaw
                 why = flaw if block else f"the endpoint made no summary ({response.stop_reason})"
                 if response.content and not block and response.stop_reason in WHOLE:
-                    self.forgo(COMPACTION)  # the endpoint ignored the field and answered normally
+                    self.stop_sending(COMPACTION)  # the endpoint ignored the field and answered normally
             self.session.tell(Notice(f"{why}; the model writes one instead"))
 
     def _foretell(self, plan: CompactionPlan) -> None:

@@ -294,7 +294,7 @@ class Policy(NamedTuple):
             self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier
         )
 
-    def promised(self, context: Context) -> list[PrunApplied]:
+    def planned_by_model(self, context: Context) -> list[PrunApplied]:
         """Return the pending prun plans of the current exchange as events, one for each call."""
         plans = planned(context)
         events: list[PrunApplied] = []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
-from prunecli.safety.permissions.inside import RULES
+from prunecli.safety.permissions.sandboxed import RULES
 from prunecli.safety.permissions.verdict import MODES
 from prunecli.util.errors import ConfigError
 

@@ -11,7 +11,7 @@ still have more than is known here, so a preview says "about"; the bill comes fr
 from collections.abc import Mapping, Sequence
 
 from prunecli.context.counted import Item
-from prunecli.context.placing import NOTHING_PLANNED, Fold, known
+from prunecli.context.item_order import NOTHING_PLANNED, Fold, known
 from prunecli.model.events import AttemptBilled, Record
 from prunecli.model.messages import Usage
 from prunecli.model.requests import TTL_MS, CacheTtl, reported_ttl

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
-from prunecli.context.placing import covers, group_of, place, replaced, words_left
+from prunecli.context.item_order import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import words_of
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from prunecli.context.cache import SHORT_TTL_MS
 from prunecli.context.counted import Item
-from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.item_order import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.util.figures import countdown

@@ -14,11 +14,11 @@ from prunecli.context.counting import TokenCounts
 from prunecli.context.economics import Break, Market, breaking, cold
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Expectations
-from prunecli.context.placing import covers
+from prunecli.context.item_order import covers
+from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.context.state import Context
 from prunecli.context.thoughts import Form, Place, form, left_out_by, thinks
 from prunecli.context.tokens import NOTHING, total
-from prunecli.context.unseen import ThinkingSum
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     CompactionApplied,
@@ -319,7 +319,7 @@ def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched:
     return _Moves([entries[seq] for seq in sorted(after - before) if sent.is_sent(seq)], back)
 
 
-def foretold(context: Context, event: PrunApplied) -> PrunApplied:
+def with_forecast(context: Context, event: PrunApplied) -> PrunApplied:
     """Return a prune about to be recorded, with the number of thinking blocks it costs and its amount for people."""
     found = impact(context, [event], Market())
     return replace(event, thinking_blocks=found.lost.blocks, shown_tokens=max(0, found.withheld))

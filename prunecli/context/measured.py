@@ -25,7 +25,7 @@ from prunecli.model.events import (
 )
 
 
-class Rides:
+class CarryCost:
     """How often each entry of a log was sent.
 
     A response without a recorded request (imported sessions) counts as its own request.
@@ -147,7 +147,7 @@ def _minus(one: Any, other: Any) -> Any:
 NO_SUMS = Sums()
 
 
-def measured(context: Context, rides: Rides, item: Entry) -> Sums:
+def measured(context: Context, carry_cost: CarryCost, item: Entry) -> Sums:
     """Return the sums of an item of the context: a user message, a summary, or an exchange by its head."""
     counts = context.counts
     parts = item.exchange.entries if item.exchange else (item,)
@@ -170,7 +170,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
             amount = amount.minus(typed)
         if kind := _KINDS.get(entry.kind):
             by_kind[kind] = by_kind[kind].plus(amount)
-    carried = total(rides.carried(entry, context) for entry in parts)
+    carried = total(carry_cost.carried(entry, context) for entry in parts)
     memos = sum(map(counts.memo_tokens, context.memos_at(item.exchange))) if item.exchange else 0
     return Sums(
         by_kind["user"],
@@ -178,7 +178,7 @@ def measured(context: Context, rides: Rides, item: Entry) -> Sums:
         by_kind["notes"].plus(Amount(memos)),
         shown.plus(Amount(memos)),
         total(map(counts.amount, parts)),
-        carried.minus(shown.times(rides.requests)),
+        carried.minus(shown.times(carry_cost.requests)),
         prunable,
         pruned,
         memos,
@@ -252,7 +252,7 @@ class ToolTotals:
         self._items: dict[int, dict[str, Sums]] = {}
         self._totals: dict[str, Sums] = {}
 
-    def count(self, context: Context, rides: Rides, item: Entry) -> None:
+    def count(self, context: Context, carry_cost: CarryCost, item: Entry) -> None:
         """Count a user message, a summary, or an exchange by its head."""
         for name, old in self._items.pop(item.seq, {}).items():
             self._totals[name] = self._totals[name].minus(old)
@@ -262,7 +262,7 @@ class ToolTotals:
         found = self._items[item.seq] = dict[str, Sums]()
         for entry in parts:
             name = _name(entry)
-            found[name] = found.get(name, NO_SUMS).plus(_sums(context, rides, entry))
+            found[name] = found.get(name, NO_SUMS).plus(_sums(context, carry_cost, entry))
         for name, new in found.items():
             self._totals[name] = self._totals.get(name, NO_SUMS).plus(new)
 
@@ -309,10 +309,10 @@ def _name(entry: Entry) -> str:
     return "your commands" if entry.call else "notices"
 
 
-def _sums(context: Context, rides: Rides, entry: Entry) -> Sums:
+def _sums(context: Context, carry_cost: CarryCost, entry: Entry) -> Sums:
     counts, edit = context.counts, context.text_edit(entry.seq)
     hidden = entry.exchange is not None and context.dropped(entry.exchange)
     shown = NOTHING if hidden else counts.amount(entry, edit)
-    base = rides.carried(entry, context).minus(shown.times(rides.requests))
+    base = carry_cost.carried(entry, context).minus(shown.times(carry_cost.requests))
     pruned = int(hidden or edit is not None)
     return Sums(shown=shown, whole=counts.amount(entry), base=base, prunable=1, pruned=pruned)

@@ -18,7 +18,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.labels import Key, State, Summary
 from prunecli.context.measured import (
     NO_SUMS,
-    Rides,
+    CarryCost,
     Sums,
     ToolSum,
     ToolTotals,
@@ -132,7 +132,7 @@ class Outline:
         self._records = records
         self._end = len(records)
         self.read = 0
-        self._rides = Rides()
+        self._rides = CarryCost()
         self._batches: dict[int, set[int]] = {}
         self._restored_in: tuple[object, Counter[Key]] = (None, Counter())
         self._spared_in: tuple[object, dict[int, int]] = (None, {})
@@ -192,7 +192,7 @@ class Outline:
             yield
 
     @property
-    def rides(self) -> Rides:
+    def carry_cost(self) -> CarryCost:
         """The carry cost: how often each entry was sent."""
         if not self.is_read:
             deque(self.reading(), 0)
@@ -203,13 +203,13 @@ class Outline:
 
         Costs O(new records and touched entries). After a compaction or a rewind, everything is measured again.
         """
-        rides, new = self.rides, records[self.read :]
+        carry_cost, new = self.carry_cost, records[self.read :]
         if not new:
             return False
         self.read = len(records)
         touched = dict[int, None]()
         for record in new:
-            rides.take(record)
+            carry_cost.take(record)
             touched.update(dict.fromkeys(self._touched(record)))
         touched.update(dict.fromkeys([one for seq in touched for one in _restored_by(self.context, seq)]))
         self.context.counts.settle()
@@ -286,7 +286,7 @@ class Outline:
             sums, turn = self.sums(item), self.turn_at(place).seq
             self._whole = self._whole.plus(sums)
             self._turn_sums[turn] = self._turn_sums.get(turn, NO_SUMS).plus(sums)
-            self._tools.count(self.context, self.rides, item)
+            self._tools.count(self.context, self.carry_cost, item)
 
     def _measure_again(self, place: int) -> None:
         item = self.slots[place]
@@ -299,13 +299,13 @@ class Outline:
             turn, more = self.turn_at(place).seq, self.sums(item).minus(old)
             self._whole = self._whole.plus(more)
             self._turn_sums[turn] = self._turn_sums[turn].plus(more)
-            self._tools.count(self.context, self.rides, item)
+            self._tools.count(self.context, self.carry_cost, item)
 
     def sums(self, item: Entry) -> Sums:
         """Return the tokens of an item of the context: a user message, a summary, or an exchange by its head."""
         found = self._measured.get(item.seq)
         if found is None:
-            found = self._measured[item.seq] = measured(self.context, self.rides, item)
+            found = self._measured[item.seq] = measured(self.context, self.carry_cost, item)
         return found
 
     def total(self, items: Iterable[Entry]) -> Sums:
@@ -335,7 +335,7 @@ class Outline:
         change."""
         made_for = (self.read, self.context.counts.scale)
         if self._spared_in[0] != made_for:
-            self._spared_in = (made_for, self.rides.spared(shown_results(self.context, self.slots)))
+            self._spared_in = (made_for, self.carry_cost.spared(shown_results(self.context, self.slots)))
         return self._spared_in[1]
 
     @property
@@ -389,7 +389,7 @@ class Outline:
         entry = self.context.entries[key.seq]
         hidden = entry.exchange is not None and self.context.dropped(entry.exchange)
         if key.kind in ("result", "prompt"):
-            original, carried = counts.amount(entry), self.rides.carried(entry, self.context)
+            original, carried = counts.amount(entry), self.carry_cost.carried(entry, self.context)
             shown = NOTHING if hidden else counts.amount(entry, self.context.text_edit(entry.seq))
             now = tokens(*shown) - counts.cleared.get(entry.seq, 0)
             sent = max(0, tokens(*carried) - self._spared().get(entry.seq, 0))
@@ -401,9 +401,9 @@ class Outline:
 
     def _age(self, key: Key) -> int:
         return (
-            self.rides.requests
+            self.carry_cost.requests
             if key.seq == -1
-            else self.rides.since(key.part if key.kind == "memo" else key.seq)
+            else self.carry_cost.since(key.part if key.kind == "memo" else key.seq)
         )
 
     def _sums_of(self, key: Key) -> Sums | None:
@@ -413,7 +413,7 @@ class Outline:
 
     def _of_sums(self, key: Key, sums: Sums) -> Figures:
         tokens, memos = self.context.counts.scale.tokens, sums.memos if key.kind == "exchange" else 0
-        shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.rides.requests)
+        shown, carried = sums.shown.minus(Amount(memos)), sums.carried(self.carry_cost.requests)
         items = self._by_seq[key.seq].items if key.kind == "turn" else [self.context.entries[key.seq]]
         now = max(0, tokens(*shown) - sum_of(self.context.counts.cleared, items))
         sent = max(0, tokens(*carried) - sum_of(self._spared(), items))

@@ -38,7 +38,7 @@ from prunecli.model.requests import TTL_MS
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
-    from prunecli.context.placing import Fold
+    from prunecli.context.item_order import Fold
 
 _MOST_NAMED = 3
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from prunecli.context.exchange import Entry
 from prunecli.context.ledger import prun_applied
+from prunecli.context.lost_thinking import has_thinking
 from prunecli.context.thoughts import thinks
-from prunecli.context.unseen import has_thinking
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied

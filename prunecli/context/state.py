@@ -19,9 +19,10 @@ from prunecli.context.exchange import (
     user_entry,
     why_held,
 )
+from prunecli.context.item_order import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.lineage import Lineage
+from prunecli.context.lost_thinking import LostThinking
 from prunecli.context.memo import Memo
-from prunecli.context.placing import refile, replaced, with_summary, words_behind, words_left
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.thoughts import (
     PREAMBLE_PLACE,
@@ -33,7 +34,6 @@ from prunecli.context.thoughts import (
 )
 from prunecli.context.todo_list import newest
 from prunecli.context.tokens import TokenCounter
-from prunecli.context.unseen import Unseen
 from prunecli.context.wire import Wire, shown
 from prunecli.model.claude import is_bound
 from prunecli.model.edits import Edit
@@ -87,7 +87,7 @@ class Context:
         self.last_model, self.requested, self.caches = "", "", True
         self.counts = TokenCounts(counter, factor_of)
         self.thoughts = Thoughts(partial(thinks, self))
-        self.prune_history, self.unseen, self.cache = PruneHistory(), Unseen(self), Cache(self)
+        self.prune_history, self.unseen, self.cache = PruneHistory(), LostThinking(self), Cache(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 

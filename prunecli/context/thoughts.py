@@ -33,7 +33,7 @@ from prunecli.model.messages import thinking_blocks
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
-    from prunecli.context.placing import Fold
+    from prunecli.context.item_order import Fold
 
 Form: TypeAlias = object
 """The content of an entry, as a value that is equal if the bytes are equal; None if unedited."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from prunecli.agent.decide import Done, Limits, Mailbox, Purse
+from prunecli.agent.decide import Done, Limits, Mailbox, Spending
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.policy import Policy
@@ -20,11 +20,11 @@ from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
-from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.forms import Elicit
 from prunecli.runtime.parts import Parts
 from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.session_model import Connections
+from prunecli.runtime.session_sandbox import SessionSandbox
 from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 from prunecli.session.store import Store
@@ -90,12 +90,12 @@ class Host(Protocol):
     on_session: list[Callable[[Session], None]]
     tools: dict[str, Tool]
     files_seen: FilesSeen
-    sandbox: Enclosure
+    sandbox: SessionSandbox
     balance: Balance
     refusals: Refusals
     run_limits: Limits
     bill: Bill
-    purse: Purse
+    spending: Spending
     parts: Parts
     inquiries: Inquiries
     questions: asyncio.Lock

@@ -22,7 +22,7 @@ from prunecli.runtime.guide import Guide
 from prunecli.runtime.importers import importer_of, is_agent, titles
 from prunecli.runtime.pruning_log import log_prunes
 from prunecli.runtime.runtime import Runtime
-from prunecli.runtime.setup import Added, MakeWalls, Setup
+from prunecli.runtime.setup import Added, MakeSandbox, Setup
 from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.project_settings import refused_links
@@ -35,13 +35,13 @@ from prunecli.util.paths import Places
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
-    from prunecli.safety.sandbox.walls import Walls
+    from prunecli.safety.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from prunecli.runtime import local_servers, rules_as_walls
+    from prunecli.runtime import local_servers, sandbox_rules
 else:
     local_servers = lazy("prunecli.runtime.local_servers")
-    rules_as_walls = lazy("prunecli.runtime.rules_as_walls")
+    sandbox_rules = lazy("prunecli.runtime.sandbox_rules")
 
 
 DEMO_NOTICE = 'No API key, so this is the demo model. /login to add one · type "tour"'
@@ -175,9 +175,9 @@ def _model_notes(config: Config, runtime: Runtime) -> list[str]:
     return list(filter(None, (model.assumption, note and f"{origin}: {note}.")))
 
 
-def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeWalls:
-    def make(config: Config, rules: Callable[[], Rules]) -> "Walls":
-        return rules_as_walls.make_walls(config, places, cwd, env, rules, lambda: added.paths)
+def _maker(places: Places, cwd: Path, env: Mapping[str, str], added: Added) -> MakeSandbox:
+    def make(config: Config, rules: Callable[[], Rules]) -> "Sandbox":
+        return sandbox_rules.make_sandbox(config, places, cwd, env, rules, lambda: added.paths)
 
     return make
 

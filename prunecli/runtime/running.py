@@ -35,7 +35,7 @@ def readiness(host: Host) -> Reader:
     """
     is_ready = False
 
-    def hear(told: SessionEvent) -> None:
+    def handle(told: SessionEvent) -> None:
         nonlocal is_ready
         if is_ready or not isinstance(told, ToolCallDelta) or "bash" not in host.tools:
             return
@@ -44,7 +44,7 @@ def readiness(host: Host) -> Reader:
         threading.Thread(target=import_module, args=(JUDGE,), name="permissions", daemon=True).start()
         command.get_ready()
 
-    return hear
+    return handle
 
 
 def run_of(host: Host) -> Run:
@@ -69,10 +69,10 @@ def run_of(host: Host) -> Run:
         host.run_limits,
         jitter=_jitter,
         cost=lambda usage: host.choices.price("", usage),
-        forgo=lambda field: host.refusals.add(host.model_name, field),
+        stop_sending=lambda field: host.refusals.add(host.model_name, field),
         complained=host.balance.said,
         answering=lambda reported, asked: host.choices.answering(reported, asked),
-        purse=host.purse,
+        spending=host.spending,
     )
 
     async def attach(message: UserMessage) -> Sequence[Recordable]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import reduce
 from pathlib import Path
 
-from prunecli.agent.decide import Done, Limits, Mailbox, Purse, unfinished
+from prunecli.agent.decide import Done, Limits, Mailbox, Spending, unfinished
 from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.hooks import Recordable
@@ -37,7 +37,6 @@ from prunecli.runtime.added_folders import AddedFolders
 from prunecli.runtime.balance import Balance
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.counting import chosen_in, interrupted, refold
-from prunecli.runtime.enclosure import Enclosure
 from prunecli.runtime.forms import Elicit
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.host import Inquiries, Task
@@ -48,6 +47,7 @@ from prunecli.runtime.refusals import Refusals
 from prunecli.runtime.resuming import Resuming, clear_half_done, fresh
 from prunecli.runtime.running import readiness, run_of
 from prunecli.runtime.session_model import Connections, SessionModel
+from prunecli.runtime.session_sandbox import SessionSandbox
 from prunecli.runtime.setup import Setup, Status, keeper_of, rules_of
 from prunecli.safety.project_rules import ProjectRules
 from prunecli.session.loading import LONG_BYTES
@@ -77,7 +77,7 @@ class Runtime:
         self.config = setup.config
         self.store = Store(setup.places.sessions)
         self.mailbox, self.bill = Mailbox(), Bill()
-        self.run_limits, self.purse = Limits(), Purse()
+        self.run_limits, self.spending = Limits(), Spending()
         self.asker: Callable[[Asked], Awaitable[Answer]] = nobody
         self.notices, self.opening = list[str](), list[str]()
         self.agent = agent
@@ -96,7 +96,7 @@ class Runtime:
         self.balance = Balance(lambda: self.session, lambda: self.choices, lambda: self.bill.requests)
         if within is None:
             self.gatekeeper = keeper_of(setup, self._ask, self.project_rules, self._warn)
-            self.sandbox = Enclosure(setup, self.config, self.gatekeeper)
+            self.sandbox = SessionSandbox(setup, self.config, self.gatekeeper)
         else:
             self.gatekeeper, self.sandbox = within.gatekeeper, within.sandbox
         self.tools: dict[str, Tool] = toolbox.load_tools(
@@ -224,7 +224,7 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             await self.parts.begins()
-            self.purse = self.within.purse if self.within else Purse()
+            self.spending = self.within.spending if self.within else Spending()
             return await run_of(self).run()
         finally:
             await self.parts.idle()

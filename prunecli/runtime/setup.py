@@ -22,7 +22,7 @@ from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
-    from prunecli.safety.sandbox.walls import Walls
+    from prunecli.safety.sandbox.sandbox import Sandbox
 
 ADDED = "workspace.added"
 """The setting that lists the added folders of a session."""
@@ -35,7 +35,7 @@ class Added:
     paths: tuple[Path, ...] = ()
 
 
-MakeWalls: TypeAlias = Callable[[Config, Callable[[], Rules]], "Walls"]
+MakeSandbox: TypeAlias = Callable[[Config, Callable[[], Rules]], "Sandbox"]
 """(configuration, the rules in effect) -> the configured sandbox."""
 
 
@@ -65,7 +65,7 @@ class Setup:
     keep_log: bool = True
     zone: tzinfo | None = None
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    walls: MakeWalls | None = None
+    walls: MakeSandbox | None = None
     added: Added = field(default_factory=Added)
     append_prompt: str = ""
     naming: list[str] = field(default_factory=list)

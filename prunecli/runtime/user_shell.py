@@ -10,7 +10,7 @@ from prunecli.model.messages import Text
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
-from prunecli.tools.processes.confinement import bare
+from prunecli.tools.processes.sandboxing import bare
 from prunecli.tools.tool import bounded_output
 from prunecli.util.errors import ToolError
 

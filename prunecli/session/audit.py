@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counting import clearing_of
-from prunecli.context.placing import NOTHING_PLANNED
+from prunecli.context.item_order import NOTHING_PLANNED
 from prunecli.context.state import Context
 from prunecli.context.tokens import total
 from prunecli.model.events import AssistantMessage, AttemptBilled, CompactionApplied, Record, RequestSent

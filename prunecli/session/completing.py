@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from prunecli.context.impact import foretold
+from prunecli.context.impact import with_forecast
 from prunecli.context.state import Context
 from prunecli.model.codec import well_formed
 from prunecli.model.events import Event, PrunApplied, UserMessage
@@ -20,7 +20,7 @@ def completed(event: Event, context: Context) -> Event:
     if isinstance(event, UserMessage):
         return _well_formed(event)
     if isinstance(event, PrunApplied):
-        return foretold(context, event)
+        return with_forecast(context, event)
     return event
 
 

@@ -13,10 +13,10 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, Moved, run_movable
-from prunecli.tools.processes.confinement import bare
 from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import JobControl, Moving
 from prunecli.tools.processes.output import HeadAndTail
+from prunecli.tools.processes.sandboxing import bare
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted

@@ -19,7 +19,7 @@ from typing import (
 from prunecli.context.prun import PrunPlan
 from prunecli.model.messages import Block, Json, Media, Text
 from prunecli.model.touches import Touches
-from prunecli.tools.processes.confinement import Confine, bare
+from prunecli.tools.processes.sandboxing import Sandboxing, bare
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ToolContext:
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
     pages: Pages | None = None
-    confine: Confine = bare
+    confine: Sandboxing = bare
     approved: bool = False
     call_id: str = ""
     parts: Mapping[str, Any] = field(default_factory=dict)

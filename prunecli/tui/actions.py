@@ -65,11 +65,11 @@ class Actions:
             "fold_all": transcript.toggle_all,
         }
         names = {action.name for action in offered(runtime.config.installed)}
-        self._deeds = {name: deed for name, deed in deeds.items() if name in names}
+        self._actions = {name: deed for name, deed in deeds.items() if name in names}
 
     def do(self, name: str) -> bool:
         """Run an action; return False if there is none of this name."""
-        deed = self._deeds.get(name)
+        deed = self._actions.get(name)
         if (
             name in ("commands", "show_keys") and self._frame.app.screen is not self._frame
         ):  # pressed twice before it opened

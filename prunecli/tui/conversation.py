@@ -110,7 +110,7 @@ class Conversation:
         self.frame.listen(
             {
                 Wake: lambda _: self.wake(),
-                PromptSubmitted: self.hear,
+                PromptSubmitted: self.handle,
                 ActionAsked: lambda asked: self.actions.do(asked.name),
                 Picked: lambda _: self.completer.choose(),
                 Typed: self._typed,
@@ -153,7 +153,7 @@ class Conversation:
             self.feed.prepared = await loading.read(self.frame.activity.show)
             said = self.runs.take_all()
             resuming.finish()
-            self.frame.call_later(self.hear_all, said)
+            self.frame.call_later(self.handle_queued, said)
         except OSError as error:
             raise SessionNotFound(f"{error.filename or resuming.path}: {error.strerror}") from error
         finally:
@@ -210,7 +210,7 @@ class Conversation:
 
     # The user's input ----------------------------------------------------------------------------------------
 
-    def hear(self, said: PromptSubmitted, *, waited: bool = False) -> None:
+    def handle(self, said: PromptSubmitted, *, waited: bool = False) -> None:
         """Handle a prompt, a command, a shell command, or Enter on an empty prompt. `waited`: the input was queued
         before. While the session is loading, input that needs it is queued."""
         text, follow_up = said.text, said.follow_up
@@ -236,7 +236,7 @@ class Conversation:
         if self.runs.can_go_on and not self.runs.busy:
             self.runs.go_on()
         elif not self.runs.busy and (line := self.runtime.guide.take(self.runtime.session.context)):
-            self.hear(PromptSubmitted(line))
+            self.handle(PromptSubmitted(line))
             self.show_guide()
 
     def show_guide(self) -> None:
@@ -244,9 +244,9 @@ class Conversation:
         line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
         self.prompt.offer(*([f"Enter: {line}"] if line else PLACEHOLDERS))
 
-    def hear_all(self, said: Sequence[tuple[str, bool]]) -> None:
+    def handle_queued(self, said: Sequence[tuple[str, bool]]) -> None:
         for text, follow_up in said:
-            self.hear(PromptSubmitted(text, follow_up), waited=True)
+            self.handle(PromptSubmitted(text, follow_up), waited=True)
 
     def _typed(self, _: Typed) -> None:
         self.typed_at = monotonic()
@@ -348,7 +348,7 @@ class Conversation:
         self.effects.type(line)
         if self.runs.deciding and line.startswith("/trust "):
             self.runs.deciding = False
-            self.hear_all(self.runs.take_all())
+            self.handle_queued(self.runs.take_all())
             self.show_waiting()
 
     def run(self, work: Coroutine[Any, Any, None], group: str, *, exclusive: bool = False) -> Worker[None]:

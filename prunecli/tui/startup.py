@@ -33,7 +33,7 @@ class Startup:
 
         app, frame = self._app, self._app.frame
         app.meet(runtime, theme)
-        await frame.furnish(app.palette)
+        await frame.mount_details(app.palette)
         conversation = Conversation(runtime, frame, app)
         conversation.begin()
         app.conversation = conversation

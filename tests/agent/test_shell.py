@@ -19,7 +19,7 @@ from prunecli.model.shell import MAX_COMMANDS, MAX_LINE, Doubt, Line, Open, Valu
 from prunecli.model.shell_script import parse_script
 from prunecli.safety.permissions.harmless import is_listed, read_command
 from prunecli.safety.permissions.harmless_commands import FORMS
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 from prunecli.safety.permissions.verdict import MODES, Rules
 from tests.agent.judged import Scene, corpus, scene
 
@@ -198,7 +198,7 @@ def test_an_oversized_line_is_asked_about_and_denied_under_a_deny_rule(here: Sce
 
 
 def test_every_listed_command_runs_nothing_when_an_unknown_option_is_added(here: Scene) -> None:
-    around = Surroundings(here.workspace, here.workspace, here.home)
+    around = CommandScope(here.workspace, here.workspace, here.home)
     for name in [*FORMS, "find"]:
         assert is_listed(name)
         if FORMS.get(name) and FORMS[name].all_text:

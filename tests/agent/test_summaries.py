@@ -148,7 +148,7 @@ async def test_an_endpoint_that_does_not_know_the_field_and_answers_is_not_asked
     plan = one.policy.plan_compaction(one.session.context, "")
     assert plan is not None
     run = one.run()
-    run.forgo = lambda field: bool(forgone.append(field)) or True
+    run.stop_sending = lambda field: bool(forgone.append(field)) or True
     await run.compact(plan)
     assert forgone == ["compaction"]
     assert [request.compaction is None for request in one.provider.requests[-2:]] == [False, True]

@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.features.replay.play import Player
+from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage
+from prunecli.features.replay.replayer import Replayer
 from prunecli.features.replay.script import Script, script_of
-from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.features.replay.subcommand import Asked, stage_of
 from prunecli.model.events import AssistantMessage, ToolResult, UserMessage
 from prunecli.session.importers.source import read_source
@@ -44,7 +44,7 @@ def played(stage: Stage, scripts: Sequence[Script], setting: Setting, rounds: in
         gc.collect()
         for at, (script, part) in enumerate(zip(scripts, parts, strict=True)):
             start = time.process_time()
-            Player(script, part).play()
+            Replayer(script, part).play()
             best[at] = min(best[at], time.process_time() - start)
     return sum(best)
 

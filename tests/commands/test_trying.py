@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, InThread, Say, Table, arguments, run_line
-from prunecli.features.replay.stage import MOST_REQUESTS, TrialStopped
+from prunecli.features.replay.replay import MOST_REQUESTS, TrialStopped
 from prunecli.model.events import AssistantMessage, RequestSent, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from prunecli.context.impact import foretold
+from prunecli.context.impact import with_forecast
 from prunecli.context.labels import withheld_by
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.redo import undo
@@ -17,7 +17,7 @@ def pruned(talk: Talk, seq: int) -> int:
     entry = talk.context.entries[seq]
     edit = view.replaced("clear", entry, view.placeholder(entry, "gone"))
     assert edit is not None
-    return talk.add(foretold(talk.context, prun_applied(view, "user", [edit])))
+    return talk.add(with_forecast(talk.context, prun_applied(view, "user", [edit])))
 
 
 def reported(talk: Talk, prompt: int) -> None:
@@ -73,7 +73,7 @@ def test_a_record_without_an_amount_is_counted_when_it_is_read() -> None:
     entry = talk.context.entries[seq]
     edit = view.replaced("clear", entry, view.placeholder(entry, "gone"))
     assert edit is not None
-    event = foretold(talk.context, prun_applied(view, "user", [edit]))
+    event = with_forecast(talk.context, prun_applied(view, "user", [edit]))
     assert isinstance(event, PrunApplied)
     made = talk.add(replace(event, shown_tokens=None))
     assert withheld_by(talk.context, made) == event.shown_tokens

@@ -49,17 +49,17 @@ async def test_pruned_and_undone_nothing_is_refused_and_the_drops_are_foretold(
             await runtime.submit("look")
             assert thoughts.stale() == ()
             prune = clear(runtime, results(runtime)[1])
-            foretold = thoughts.blocks(thoughts.stale())
-            assert foretold == 2, "the third step and the last answer"
+            with_forecast = thoughts.blocks(thoughts.stale())
+            assert with_forecast == 2, "the third step and the last answer"
             await runtime.submit("again")
-            assert dropped(endpoint)[-2:] == [foretold, foretold]
+            assert dropped(endpoint)[-2:] == [with_forecast, with_forecast]
             assert [len(one.input_transformations or ()) for one in answers(runtime)] == dropped(endpoint)
             assert all(one.thinking_tokens for one in answers(runtime)), "recorded as reported"
             undo(runtime, prune)
-            foretold = thoughts.blocks(thoughts.stale())
-            assert foretold == 2, "what was thought while the result was pruned"
+            with_forecast = thoughts.blocks(thoughts.stale())
+            assert with_forecast == 2, "what was thought while the result was pruned"
             await runtime.submit("and again")
-            assert dropped(endpoint)[-2:] == [foretold, foretold]
+            assert dropped(endpoint)[-2:] == [with_forecast, with_forecast]
             prune_seqs = results(runtime)
             clear(runtime, prune_seqs[-1])
             await runtime.submit("once more")
@@ -275,7 +275,7 @@ async def test_an_answer_cut_off_in_its_thinking_is_sent_back_without_that_think
             await runtime.submit("look")
             await runtime.submit("continue")
             prune = clear(runtime, results(runtime)[0])
-            foretold = runtime.session.context.thoughts.blocks(runtime.session.context.unseen.dropped)
+            with_forecast = runtime.session.context.thoughts.blocks(runtime.session.context.unseen.dropped)
             await runtime.submit("again")
             undo(runtime, prune)
             sizes = [
@@ -286,7 +286,7 @@ async def test_an_answer_cut_off_in_its_thinking_is_sent_back_without_that_think
         assert refusals(endpoint) == []
         kinds = [block["type"] for block in endpoint.requests[-1].messages[1]["content"]]
         assert kinds == ["thinking", "text"], "its first thinking is kept"
-        assert dropped(endpoint)[-1] == foretold == 1, "the answer behind the pruned result"
+        assert dropped(endpoint)[-1] == with_forecast == 1, "the answer behind the pruned result"
         assert sizes[1] - sizes[0] < 200, "what is not sent is not counted"
 
 

@@ -154,7 +154,7 @@ async def test_no_part_is_larger_than_its_whole(tmp_path: Path) -> None:
             < sum(turn.tokens for turn in turns)
             <= context.counts.context_tokens
         )
-        carried = [sums.carried(outline.rides.requests) for sums in tools]
+        carried = [sums.carried(outline.carry_cost.requests) for sums in tools]
         assert sum(carried) < sum(turn.carried for turn in turns)
         told = [sum(edit["cleared_input_tokens"] for edit in one.applied_edits) for one in endpoint.requests]
         assert sum(sums.spared for sums in tools) == sum(told) > 0

@@ -38,11 +38,11 @@ LOSS = re.compile(
 )
 
 
-class Witness:
+class Recording:
     """Hears a session: what was foretold of each request, and of which losses a person was told."""
 
     def __init__(self) -> None:
-        self.foretold: list[int] = []
+        self.with_forecast: list[int] = []
         self.told = 0
         self._context: Any = None
 
@@ -53,7 +53,7 @@ class Witness:
     def _hear(self, said: object) -> None:
         match said:
             case Record(_, _, RequestSent()):
-                self.foretold.append(self._context.thoughts.blocks(self._context.unseen.dropped))
+                self.with_forecast.append(self._context.thoughts.blocks(self._context.unseen.dropped))
             case Notice(text) if found := LOSS.match(text):
                 self.told += int(found[2] or found[1])
 
@@ -107,7 +107,7 @@ async def test_every_act_is_foretold_and_told_once(
         number += 1
         script += turn(number % 12)
     async with Endpoint(script, rules=ACCOUNTS[account]) as endpoint:
-        witness, left = Witness(), [*scenario]
+        witness, left = Recording(), [*scenario]
         begun = False
         while left:
             async with session(tmp_path, endpoint, continue_last=begun) as runtime:
@@ -125,13 +125,15 @@ async def test_every_act_is_foretold_and_told_once(
         models = 1 + ("model" in scenario)
         assert len(endpoint.rejected) == (models if account == "gateway" else 0), "each model is asked once"
         requests = [request for request in endpoint.requests if not _is_summary(request.json)]
-        assert len(witness.foretold) == len(requests)
-        pairs = zip(witness.foretold, requests, strict=True)
-        of_answers = [(foretold, one) for foretold, one in pairs if one.refusal is None]
+        assert len(witness.with_forecast) == len(requests)
+        pairs = zip(witness.with_forecast, requests, strict=True)
+        of_answers = [(with_forecast, one) for with_forecast, one in pairs if one.refusal is None]
         if account == "gateway":  # it has stale thinking left out, and says nothing of another model's
             assert not any(one.dropped for _, one in of_answers)
         else:
-            assert [foretold for foretold, _ in of_answers] == [len(one.dropped) for _, one in of_answers]
+            assert [with_forecast for with_forecast, _ in of_answers] == [
+                len(one.dropped) for _, one in of_answers
+            ]
             reported = [one.event for one in records if isinstance(one.event, AssistantMessage)]
             told = [len(one.input_transformations or ()) for one in reported]
             assert told == [len(one.transformations) for _, one in of_answers]

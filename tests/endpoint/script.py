@@ -113,7 +113,7 @@ Script: TypeAlias = Sequence[Item] | Callable[[Json, int], Item]
 DEFAULT_REPLY = Reply("Done.")
 
 
-class Player:
+class Replayer:
     """Gives the replies of a script one by one; behind its end the default. `loop` starts it over instead."""
 
     def __init__(self, script: Script, default: Item = DEFAULT_REPLY, loop: bool = False):

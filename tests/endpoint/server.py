@@ -17,7 +17,7 @@ from tests.endpoint.http1 import HttpRequest
 from tests.endpoint.judge import Mode
 from tests.endpoint.record import DEADLINE, Barrier, Recorded
 from tests.endpoint.rules import Rules
-from tests.endpoint.script import DEFAULT_REPLY, Item, Player, Script
+from tests.endpoint.script import DEFAULT_REPLY, Item, Replayer, Script
 from tests.endpoint.service import Service, Settings, is_message
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Endpoint:
         """Stalls reached so far."""
         settings = Settings(self.rules, judge, cache_fields, dict(headers or {}), clock)
         self._barrier = Barrier()
-        player = Player(script, default, loop)
+        player = Replayer(script, default, loop)
         self._service = Service(settings, player, self._recorded, self._stall)
         self._listeners: list[Callable[[Recorded], object]] = []
         self._port = port

@@ -30,7 +30,7 @@ from tests.endpoint.play import Released, Wire, play
 from tests.endpoint.record import Recorded, Refusal
 from tests.endpoint.response import Prompted, Response, respond, summarized
 from tests.endpoint.rules import Rules
-from tests.endpoint.script import Player, Reply
+from tests.endpoint.script import Replayer, Reply
 from tests.endpoint.shape import Json, RefusedError
 from tests.endpoint.sse import error_json, events, message_bytes
 
@@ -60,7 +60,7 @@ class Service:
     """Answers requests. `changed` is called when something was recorded, `stalled` where a Stall begins."""
 
     def __init__(
-        self, settings: Settings, player: Player, changed: Callable[[Recorded], None], stalled: Released
+        self, settings: Settings, player: Replayer, changed: Callable[[Recorded], None], stalled: Released
     ):
         self.requests: list[Recorded] = []
         self.others: list[Recorded] = []

@@ -1,7 +1,7 @@
 """How often an entry was sent, and as what."""
 
 from prunecli.context.labels import Key
-from prunecli.context.measured import Rides
+from prunecli.context.measured import CarryCost
 from prunecli.context.outline import Outline
 from prunecli.model.events import PrunReverted, RequestSent, Rewound
 from tests.context.talk import Talk, tokens
@@ -10,12 +10,12 @@ from tests.context.talk import Talk, tokens
 class Billed(Talk):
     """A talk whose costs are asked for."""
 
-    def rides(self) -> Rides:
-        return Rides(self.records)
+    def carry_cost(self) -> CarryCost:
+        return CarryCost(self.records)
 
     def carried(self, seq: int) -> int:
         """Estimated tokens: no endpoint has reported anything."""
-        raw, exact, words = self.rides().carried(self.entry(seq), self.context)
+        raw, exact, words = self.carry_cost().carried(self.entry(seq), self.context)
         assert exact == 0
         return raw + words
 
@@ -24,7 +24,7 @@ def test_an_entry_rides_with_each_request_after_it() -> None:
     talk = Billed()
     talk.user(tokens(10))
     result = talk.step("read", tokens(100))
-    assert (talk.rides().since(0), talk.carried(0), talk.carried(result)) == (1, 10, 0)
+    assert (talk.carry_cost().since(0), talk.carried(0), talk.carried(result)) == (1, 10, 0)
     talk.say()
     talk.user()
     talk.say()
@@ -37,7 +37,7 @@ def test_a_recorded_request_and_its_response_are_one_ride() -> None:
     talk.add(RequestSent("m", 10, ""))
     talk.say()
     talk.add(RequestSent("m", 10, ""))
-    assert talk.rides().requests == 2
+    assert talk.carry_cost().requests == 2
     assert talk.carried(0) == 20
 
 

@@ -188,10 +188,10 @@ class Play:
     def act(self, event: Event) -> None:
         """Something whose effect on thinking is foretold, to the block."""
         context = self.context
-        foretold = Overlay(context, [event])
+        with_forecast = Overlay(context, [event])
         stale, dropped, blocks = (
-            foretold.stale(),
-            foretold.dropped(),
+            with_forecast.stale(),
+            with_forecast.dropped(),
             impact(context, [event], Market()).lost.blocks,
         )
         effect, before = impact(context, [event], Market()), set(context.unseen.dropped)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.endpoint import serve
 from tests.peers.other_protocols import other_models
-from tests.peers.scene import PROMPTS, claude_answers, furnish
+from tests.peers.scene import PROMPTS, claude_answers, mount_details
 
 KEY = "sk-ant-api03-" + "x" * 20
 BOUND = "claude-opus-5-5"
@@ -55,7 +55,7 @@ class Peer:
         binary = self.binary()
         assert binary is not None
         home.mkdir(parents=True, exist_ok=True)
-        furnish(cwd)
+        mount_details(cwd)
         printed = []
         with _served(self.anthropic, cwd) as url:
             environ = {"HOME": str(home), "PATH": os.environ["PATH"], **self.prepare(home, cwd, url)}

@@ -41,7 +41,7 @@ def picture_data() -> str:
     return base64.b64encode(picture()).decode()
 
 
-def furnish(cwd: Path) -> None:
+def mount_details(cwd: Path) -> None:
     """Write the files that the turns are about."""
     cwd.mkdir(parents=True, exist_ok=True)
     (cwd / "notes.txt").write_text(NOTES)

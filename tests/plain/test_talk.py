@@ -11,8 +11,8 @@ import pytest
 from prunecli.commands.command import Effect, FillPrompt, InThread, Say, Work
 from prunecli.front.effects import at_once
 from prunecli.front.plain.effects import Effects
+from prunecli.front.plain.loop import PlainLoop
 from prunecli.front.plain.reader import PlainReader
-from prunecli.front.plain.talk import Talk
 from prunecli.front.presentation import prompt_history as history
 from prunecli.front.presentation.presenter import Presenter
 from prunecli.model.events import PrunApplied
@@ -70,7 +70,7 @@ def talked(
 ) -> list[str]:
     """What is printed until the lines are used up."""
     printed: list[str] = []
-    talk = Talk(runtime, Script(lines), printed.append, runner)
+    talk = PlainLoop(runtime, Script(lines), printed.append, runner)
     talk.begin(prompt)
     talk.go()
     runner.run(runtime.close())
@@ -262,7 +262,7 @@ async def test_a_continued_session_begins_with_the_end_of_what_was_said(tmp_path
     again = start(tmp_path)
     again.open_session(path)
     printed: list[str] = []
-    Talk(again, Script([]), printed.append, asyncio.Runner())
+    PlainLoop(again, Script([]), printed.append, asyncio.Runner())
     assert printed[0] == "(8 earlier entries are not shown)"
     assert "> prompt 9" in printed
     assert "answer 9" in printed
@@ -399,7 +399,7 @@ def test_no_hidden_character_is_printed_or_asked(tmp_path: Path, runner: asyncio
     printed: list[str] = []
     runtime = start(tmp_path, [calls(call), *[says(f"Done{hidden}.")] * 6])
     runtime.introduction = f"hello {hidden}"
-    talk = Talk(runtime, script, printed.append, runner)
+    talk = PlainLoop(runtime, script, printed.append, runner)
     talk.begin("")
     talk.go()
     runner.run(runtime.close())
@@ -414,7 +414,7 @@ def test_work_of_a_command_is_done_like_a_prompt_and_its_effects_follow(
     tmp_path: Path, runner: asyncio.Runner
 ) -> None:
     printed: list[str] = []
-    talk = Talk(start(tmp_path), Script([]), printed.append, runner)
+    talk = PlainLoop(start(tmp_path), Script([]), printed.append, runner)
 
     async def work() -> Sequence[Effect]:
         return [Say("Moved."), FillPrompt("again")]
@@ -437,7 +437,7 @@ def test_work_of_a_command_is_done_like_a_prompt_and_its_effects_follow(
 
 def test_slow_work_of_a_command_is_told_to_stop(tmp_path: Path, runner: asyncio.Runner) -> None:
     printed: list[str] = []
-    talk, stopped = Talk(start(tmp_path), Script([]), printed.append, runner), Event()
+    talk, stopped = PlainLoop(start(tmp_path), Script([]), printed.append, runner), Event()
 
     def work() -> Sequence[Effect]:
         talk.terminate(15)

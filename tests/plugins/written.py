@@ -62,11 +62,11 @@ def began(folder: Path, script: Sequence[Scripted] = (), **more: Any) -> tuple[R
     """A runtime, and the lines that it tells the user as it goes."""
     runtime, said = start(folder, script, **more), list[str]()
 
-    def hear(event: SessionEvent) -> None:
+    def handle(event: SessionEvent) -> None:
         if isinstance(event, Notice):
             said.append(event.text)
 
-    runtime.session.subscribe(hear)
+    runtime.session.subscribe(handle)
     return runtime, said
 
 

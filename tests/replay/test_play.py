@@ -10,8 +10,8 @@ from prunecli.context.strategies import keep_last_n_steps
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
-from prunecli.features.replay.play import Part, Player, Terms, Watch
 from prunecli.features.replay.rates import Rates
+from prunecli.features.replay.replayer import Part, ReplayConfig, Replayer, Watch
 from prunecli.features.replay.rows import Row
 from prunecli.features.replay.script import Script, script_of
 from prunecli.features.replay.series import Series
@@ -80,7 +80,7 @@ class Session:
 
 
 def part(policy: Policy, *, ttl_ms: int = 5 * MINUTE, fixed: int = 2_000) -> Part:
-    terms = Terms(policy, lambda _: RATES)
+    terms = ReplayConfig(policy, lambda _: RATES)
     preamble = {"system": ["x"], "tools": []}
     return Part("test", "always", lambda _: terms, lambda _: "m", preamble, fixed, ttl_ms, 150)
 
@@ -90,7 +90,7 @@ CLEARING = part(Policy((Chosen("clear", ClearAll, None),)))
 
 
 def played(session: Session, way: Part, watch: Watch | None = None) -> Row:
-    return Player(session.script(), way, watch).play()
+    return Replayer(session.script(), way, watch).play()
 
 
 def reading(result: str = LINE * 200) -> Session:
@@ -142,7 +142,7 @@ def test_a_play_that_is_stopped_leaves_the_garbage_collection_as_it_was() -> Non
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        Player(reading().script(), NONE, stop).play()
+        Replayer(reading().script(), NONE, stop).play()
     assert gc.get_threshold() == before
 
 
@@ -309,7 +309,7 @@ def test_the_log_of_a_compaction_replaces_the_same_messages_again() -> None:
     session.user("and now?")
     session.add(CompactionApplied("a summary", 1, 4))
     session.says("so")
-    player = Player(session.script(), NONE)
+    player = Replayer(session.script(), NONE)
     player.play()
     assert LINE not in str(player.context.messages())
     assert "and now?" in str(player.context.messages())
@@ -354,7 +354,7 @@ def test_edits_are_made_before_the_request_that_then_fails() -> None:
     session.says("so")
     failed = RunEnded("error", "the endpoint is down"), UserMessage((Text("go on"),)), RequestSent("m", 0, "")
     seen: list[tuple[PrunApplied, ...]] = []
-    player = Player(asked(session, *failed).script(), CLEARING, lambda _, sent: seen.append(sent.before))
+    player = Replayer(asked(session, *failed).script(), CLEARING, lambda _, sent: seen.append(sent.before))
     row = player.play()
     assert (row.requests, row.thinking_breaks) == (3, 1)
     assert [len(before) for before in seen] == [0, 0, 1]
@@ -372,7 +372,7 @@ def test_thinking_that_an_endpoint_dropped_after_the_recorded_edits_is_not_dropp
     session.add(AssistantMessage((Thinking("hm " * 400, "signed"), Text("done")), "m"))
     session.user()
     session.add(AssistantMessage((Text("so"),), "m", input_transformations=(dropped,)))
-    player = Player(session.script(), NONE)
+    player = Replayer(session.script(), NONE)
     player.play()
     assert player.context.unseen.dropped == frozenset()
 
@@ -381,7 +381,7 @@ def test_what_an_endpoint_cleared_from_the_recorded_requests_is_sent_in_a_play()
     cleared = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 2_400}
     session = reading()
     session.add(AssistantMessage((Text("so"),), "m", applied_edits=(cleared,)))
-    player = Player(session.script(), NONE)
+    player = Replayer(session.script(), NONE)
     player.play()
     assert not player.context.counts.clearing.tokens
 
@@ -406,7 +406,7 @@ def test_an_answer_with_the_very_content_of_a_prompt_is_still_counted_as_an_answ
         session.add(AssistantMessage(content or (answer,), "m"))
         session.user()
         session.says("so")
-        return [Player(replace(session.script(), counter=Letters()), NONE).play()]
+        return [Replayer(replace(session.script(), counter=Letters()), NONE).play()]
 
     text = Text("語" * 3_000)
     assert prompts(text, text, (text,)) == prompts(text, text)
@@ -420,7 +420,7 @@ def test_a_restore_of_a_result_whose_call_is_lost_from_the_log_is_left_out() -> 
     whole = len(session.events)
     session.add(UserMessage((Text("/restore"), Text(LINE)), "command", (whole - 1,)))
     session.says("done")
-    player = Player(session.script(), NONE)
+    player = Replayer(session.script(), NONE)
     assert player.play().requests == 1
     assert LINE not in str(player.context.messages())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.replay.stage import Setting
+from prunecli.features.replay.replay import Setting
 from prunecli.model.events import RunEnded
 from prunecli.session.importers.source import read_source
 from tests.replay.playable import playable

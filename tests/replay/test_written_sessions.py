@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands import pin, prune, restore, undo
-from prunecli.features.replay.stage import Setting
+from prunecli.features.replay.replay import Setting
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,

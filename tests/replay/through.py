@@ -11,10 +11,10 @@ from pathlib import Path
 from prunecli.context import render
 from prunecli.context.ledger import Ledger
 from prunecli.context.tokens import Chars4
-from prunecli.features.replay.play import Player, Sent, Spill
 from prunecli.features.replay.rates import Table
+from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage
+from prunecli.features.replay.replayer import Replayer, Sent, Spill
 from prunecli.features.replay.script import Script, Step, script_of
-from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
@@ -237,7 +237,7 @@ def replayed(records: Sequence[Record], runtime: Runtime, setting: Setting) -> M
     """What replay makes of a session, with the configuration, system prompt and tools of the program."""
     made = Made()
 
-    def watch(player: Player, sent: Sent) -> None:
+    def watch(player: Replayer, sent: Sent) -> None:
         made.requests.append((player.context.sha256(), replace(sent.usage, output_tokens=0)))
         made.edits.extend(event.edits for event in sent.before)
 
@@ -245,7 +245,7 @@ def replayed(records: Sequence[Record], runtime: Runtime, setting: Setting) -> M
     part = stage.part(script, setting)
     if part.spill is not None:
         part = replace(part, spill=_noted(part.spill, made))
-    row = Player(script, part, watch).play()
+    row = Replayer(script, part, watch).play()
     return replace(made, cost=row.cost)
 
 
@@ -263,8 +263,8 @@ def staged(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tup
 def saved(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tuple[float, Ledger]:
     """What pruning saves in a replay, in USD, and the ledger after it."""
     stage, script = staged(records, runtime, setting)
-    bare = Player(script, stage.part(script, Setting(NO_PRUNING, "always", spill=False))).play()
-    player = Player(script, stage.part(script, setting))
+    bare = Replayer(script, stage.part(script, Setting(NO_PRUNING, "always", spill=False))).play()
+    player = Replayer(script, stage.part(script, setting))
     return bare.cost - player.play().cost, runtime.policy.ledger(player.context)
 
 

@@ -14,12 +14,12 @@ from prunecli.front.headless.run import OutputFormat, Printer
 from prunecli.model.events import AssistantMessage, Record, ToolResult
 from prunecli.model.messages import Text, ToolUse, Usage, plain_text
 from prunecli.runtime import Runtime
-from prunecli.runtime.rules_as_walls import make_walls
+from prunecli.runtime.sandbox_rules import make_sandbox
 from prunecli.runtime.user_shell import shell
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.sandbox.layout import layout_for
-from prunecli.safety.sandbox.walls import Chosen, Walls
-from prunecli.tools.processes.confinement import Confined
+from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
+from prunecli.tools.processes.sandboxing import SandboxedCommand
 from prunecli.util.errors import UsageError
 from tests.scripted import Scripted, calls, says
 from tests.starting import start
@@ -27,15 +27,15 @@ from tests.starting import start
 WORKING = Chosen("bubblewrap", "/bwrap")
 
 
-class Marked(Walls):
+class Marked(Sandbox):
     """A sandbox that only sets a variable, and counts how often it was tried."""
 
     def confine(self, *, granted: bool, reads: bool = False):
         @asynccontextmanager
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
-        ) -> AsyncIterator[Confined]:
-            yield Confined(argv, {**env, "INSIDE": "granted" if granted else "yes"})
+        ) -> AsyncIterator[SandboxedCommand]:
+            yield SandboxedCommand(argv, {**env, "INSIDE": "granted" if granted else "yes"})
 
         return confined
 
@@ -52,8 +52,8 @@ def walled(
 
     base = start(folder, script, **given)
 
-    def make(config: Config, rules: Callable[[], Rules]) -> Walls:
-        real = make_walls(config, base.setup.places, base.setup.cwd, base.setup.child_env, rules)
+    def make(config: Config, rules: Callable[[], Rules]) -> Sandbox:
+        real = make_sandbox(config, base.setup.places, base.setup.cwd, base.setup.child_env, rules)
         required = config.sandbox.mode == "require"
         return Marked(real.ground, choose, network=config.sandbox.network, required=required)
 

@@ -20,8 +20,8 @@ from prunecli.safety.permissions.git_config import config_doubt
 from prunecli.safety.permissions.places import is_kept_inside
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
-from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.util.errors import ToolError
 from tests.tools.calling import Caller
@@ -44,7 +44,7 @@ class Place:
         (self.home / "safe" / "AGENTS.md").write_text("safe\n")
         self.notes = folder / "notes"
         self.chosen = chosen
-        self.walls = list[Walls]()
+        self.walls = list[Sandbox]()
 
     def session(self, *, granted: bool) -> "Session":
         """A session; its commands were allowed if `granted`, as in auto mode."""
@@ -52,7 +52,7 @@ class Place:
         scan = SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(path[len(root) + 1 :]))
         ground = Ground(root, home, (), (), scan, {"PATH": os.environ["PATH"]}, doubt=config_doubt)
         ground = replace(ground, unix_sockets=lambda _: ())
-        walls = Walls(ground, lambda: self.chosen, notes=str(self.notes), pause=0.01)
+        walls = Sandbox(ground, lambda: self.chosen, notes=str(self.notes), pause=0.01)
         self.walls.append(walls)
         return Session(self, walls, granted=granted)
 
@@ -65,7 +65,7 @@ class Place:
 class Session:
     """Runs commands as a session does."""
 
-    def __init__(self, place: Place, walls: Walls, *, granted: bool) -> None:
+    def __init__(self, place: Place, walls: Sandbox, *, granted: bool) -> None:
         self.walls = walls
         caller = Caller(place.work)
         env = {**caller.context.env, "HOME": str(place.home)}

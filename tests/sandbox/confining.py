@@ -12,8 +12,8 @@ import pytest
 from prunecli.safety.permissions.places import is_kept_inside
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
-from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from tests.tools.calling import Caller
 
@@ -38,7 +38,7 @@ def needs_bubblewrap() -> Chosen:
 class Box(Caller):
     """Calls tools whose commands run in a sandbox. `granted`: a rule allows the commands."""
 
-    def __init__(self, walls: Walls, **changes: Any) -> None:
+    def __init__(self, walls: Sandbox, **changes: Any) -> None:
         super().__init__(Path(walls.ground.workspace))
         self.walls = walls
         env = {**self.context.env, "HOME": walls.ground.home}
@@ -74,7 +74,7 @@ def boxed(folder: Path, chosen: Chosen, **options: Any) -> Iterator[Box]:
         SecretScan(root, looks_secret, is_obeyed=lambda path: is_kept_inside(path[len(root) :].lstrip("/"))),
         {"PATH": os.environ["PATH"]},
     )
-    walls = Walls(replace(ground, **more), lambda: chosen, **options)
+    walls = Sandbox(replace(ground, **more), lambda: chosen, **options)
     try:
         yield Box(walls)
     finally:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.sandbox import Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
-from prunecli.safety.sandbox.walls import Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.command import run
 
@@ -55,7 +55,7 @@ async def probed(folder: Path, kind: str) -> dict[str, object]:
         victim = subprocess.Popen(["sleep", "600"], env={MARK: MARK})  # noqa: ASYNC220  # waits for nothing
         stack.callback(victim.wait)
         stack.callback(victim.kill)
-        walls = Walls(ground, lambda: chosen)
+        walls = Sandbox(ground, lambda: chosen)
         stack.callback(walls.close)
         given = {
             "outside": str(home / "outside.txt"),

@@ -59,7 +59,7 @@ async def test_it_works(box: Box, program: str, command: str) -> None:
 
 
 async def test_limits_bind(tmp_path: Path) -> None:
-    from prunecli.safety.sandbox.walls import Limits
+    from prunecli.safety.sandbox.sandbox import Limits
 
     with boxed(tmp_path, needs_bubblewrap(), limits=Limits(processes=64, memory_mb=64)) as box:
         assert await box.run("ulimit -u; ulimit -d") == ("64\n65536\n", 0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.safety.sandbox.layout import Ground
+from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
-from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from tests.sandbox.confining import Box, boxed, chosen_here, needs_bubblewrap
 
@@ -79,7 +79,7 @@ async def test_where_the_home_folder_is_the_workspace_what_looks_secret_is_hidde
         planted(box)
         home = str(box.home)
         ground = replace(box.walls.ground, workspace=home, secrets=SecretScan(home, looks_secret))
-        walls = Walls(ground, chosen_here)
+        walls = Sandbox(ground, chosen_here)
         confine = walls.confine(granted=False)
         text = await box.with_(confine=confine).output("bash", command=READ)
         walls.close()

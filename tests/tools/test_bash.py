@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.tools.processes.command import get_ready
-from prunecli.tools.processes.confinement import Confined
+from prunecli.tools.processes.sandboxing import SandboxedCommand
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolLimits
 from tests.tools.calling import Caller, parent_of, processes_with
 from tests.waiting import until
@@ -132,7 +132,7 @@ async def test_a_signal_that_the_interpreter_ignores_is_not_ignored_by_the_comma
 async def test_a_sandbox_stands_before_the_shell(tools: Caller) -> None:
     @asynccontextmanager
     async def confine(argv, *, cwd, env, command):
-        yield Confined(["/usr/bin/env", "INSIDE=yes", *argv], env)
+        yield SandboxedCommand(["/usr/bin/env", "INSIDE=yes", *argv], env)
 
     sandboxed = tools.with_(confine=confine)
     assert await sandboxed.text("bash", command="echo $INSIDE") == "yes\n"

@@ -288,7 +288,7 @@ async def test_a_prompt_waits_until_the_folder_is_trusted_or_not(
     runtime = start(tmp_path, [says("heard")], trusted=False)
     runtime.opening = ["/trust"]
     async with shown(tmp_path, runtime=runtime) as s:
-        s.conversation.hear(PromptSubmitted("hello there"))
+        s.conversation.handle(PromptSubmitted("hello there"))
         await s.until_shown("Do you trust", "↳ hello there")
         assert not runtime.session.context.items
         s.conversation.command(f"/trust {answer}")

@@ -30,11 +30,11 @@ from prunecli.providers.registry import (
     Keys,
     State,
 )
-from prunecli.runtime.enclosure import INSTALL, OFF, in_words, network_in_words
 from prunecli.runtime.offered_models import asked
 from prunecli.runtime.refusals import Refusals
+from prunecli.runtime.session_sandbox import INSTALL, OFF, in_words, network_in_words
 from prunecli.safety.sandbox.canary import choose
-from prunecli.safety.sandbox.walls import Chosen
+from prunecli.safety.sandbox.sandbox import Chosen
 from prunecli.session.completing import system_clock
 from prunecli.util.errors import ConfigError, PrunecliError
 from prunecli.util.figures import short

@@ -23,11 +23,11 @@ from prunecli.config.references import chosen
 from prunecli.context.economics import Market
 from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.context.spending import Price, balance
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
 from prunecli.context.tokens import NOTHING, Amount, TokenCounter, total
-from prunecli.context.unseen import ThinkingSum
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import (

@@ -84,7 +84,7 @@ class ContextScreen(Dialog[None]):
         self._rested: Timer | None = None
         self._said = ""
         self._between = Between(self)
-        self._deeds: dict[str, Callable[[], object]] = {
+        self._actions: dict[str, Callable[[], object]] = {
             "escape": self._leave,
             "q": lambda: self.dismiss(None),
             "ctrl+c": lambda: self.dismiss(None),
@@ -194,7 +194,7 @@ class ContextScreen(Dialog[None]):
         doing = "answer needed · Esc to return" if asked else "working" if self._runtime.running else ""
         self.query_one(MapView).show(
             found,
-            title(found, self._runtime.model_name, bill.requests or outline.rides.requests, doing),
+            title(found, self._runtime.model_name, bill.requests or outline.carry_cost.requests, doing),
             tools_line(outline.tools) if outline.is_measured else (),
         )
         busy = _BUSY if self._between.is_busy else ""
@@ -245,7 +245,7 @@ class ContextScreen(Dialog[None]):
 
     def _deed(self, key: str) -> bool:
         """Run a key's command on the marked node or the screen; return False if the key has no command."""
-        if (deed := self._deeds.get(key)) is not None:
+        if (deed := self._actions.get(key)) is not None:
             deed()
             return True
         of_node = self._of_node.get(key)
@@ -298,7 +298,7 @@ class ContextScreen(Dialog[None]):
         if not outline.is_measured:
             self._say(_BUSY)
         elif outline.tools:
-            self.app.push_screen(TableScreen(tools_table(outline.tools, outline.rides.requests)))
+            self.app.push_screen(TableScreen(tools_table(outline.tools, outline.carry_cost.requests)))
         else:
             self._say("No tool results yet")
 
@@ -444,7 +444,7 @@ class Previews:
         inspecting = self._inspecting
         node = inspecting.node(row.key) if row else None
         self._idle = {"p", "m", "r", "R", "P", "Enter"} if node is None else set()
-        self._idle |= {"d"} if inspecting.outline.rides.requests < 2 else set()
+        self._idle |= {"d"} if inspecting.outline.carry_cost.requests < 2 else set()
         self._words, self.is_waiting = {}, False
         if row is None or node is None:
             return [Content("No longer in the context" if row else none)]

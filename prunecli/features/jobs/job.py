@@ -11,8 +11,8 @@ from prunecli.tools.bash import KEPT_BYTES, end_of, left_of, without_sandbox
 from prunecli.tools.files.decoding import decoded, first_bytes, fitting_end
 from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
 from prunecli.tools.processes.command import Ended, Moved
-from prunecli.tools.processes.confinement import Confined
 from prunecli.tools.processes.output import HeadAndTail
+from prunecli.tools.processes.sandboxing import SandboxedCommand
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolOutput, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import duration
@@ -43,7 +43,7 @@ class Job:
     ) -> None:
         self.number, self.command, self.output, self.began, self.who = number, command, output, began, who
         self.id = output.folder.name
-        self.box: Confined | None = None
+        self.box: SandboxedCommand | None = None
         self.rest = AsyncExitStack()
         self.child: Child | None = None
         self.done = asyncio.Event()

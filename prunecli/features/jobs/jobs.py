@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from prunecli.runtime.host import Host
     from prunecli.tools.processes.background import KeptOutput
     from prunecli.tools.processes.command import Moved
-    from prunecli.tools.processes.confinement import Confined
+    from prunecli.tools.processes.sandboxing import SandboxedCommand
     from prunecli.tools.tool import ToolContext, ToolOutput
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Jobs(Part):
         return self._host.setup.places.jobs
 
     def begin(
-        self, moving: "_Moving", moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack
+        self, moving: "_Moving", moved: "Moved", command: str, box: "SandboxedCommand", rest: AsyncExitStack
     ) -> "Job":
         number = 1 + max((self.records.last, *(job.number for job in self.all)))
         parts = number, command, moving.output, moving.begun, self._host.setup.clock
@@ -374,7 +374,7 @@ class _Moving:
         folder.mkdir(mode=0o700, exist_ok=True)
 
     def moved(
-        self, moved: "Moved", command: str, box: "Confined", rest: AsyncExitStack, printed: str
+        self, moved: "Moved", command: str, box: "SandboxedCommand", rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """See `tools.processes.moving.Moving`."""
         self._has_moved = True

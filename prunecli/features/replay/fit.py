@@ -23,8 +23,8 @@ from prunecli.context.expectations import GROUPS, KINDS, Caps, Expectations, Gro
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.view import View
-from prunecli.features.replay.play import Player, Sent
 from prunecli.features.replay.regret import needed
+from prunecli.features.replay.replayer import Replayer, Sent
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json
 from prunecli.util.frozen import frozen
@@ -73,7 +73,7 @@ Cuts: TypeAlias = dict[tuple[Kind, int], Cut]
 
 
 @dataclass(slots=True)
-class Evidence:
+class FitData:
     """The evidence from one session.
 
     `cold` has the numbers of earlier and further requests at each request that found nothing cached. `cuts` is by
@@ -92,7 +92,7 @@ class Evidence:
             self.cuts[key] = self.cuts.get(key, Cut()).plus(cut)
 
 
-class Witness:
+class Recording:
     """An observer of a play without pruning: records when results are needed, and the cost of carrying a token."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Witness:
         self._answers: dict[int, int] = {}
         self._cold: list[int] = []
 
-    def watch(self, player: Player, sent: Sent) -> None:
+    def watch(self, player: Replayer, sent: Sent) -> None:
         """Process a request."""
         number = len(self.prices)
         self._answers[sent.step.source] = number
@@ -118,23 +118,23 @@ class Witness:
         for entry, _ in superseded(View(player.context, 1)):
             self._replaced.setdefault(player.sources[entry.seq], number)
 
-    def evidence(self, player: Player, least: int) -> Evidence:
+    def evidence(self, player: Replayer, least: int) -> FitData:
         """Return the evidence on results with at least this many tokens."""
         further = {self._answers[source]: count for source, count in player.script.further.items()}
         entries = [entry for entry in player.context.entries.values() if entry.kind == "result"]
-        return Evidence(
+        return FitData(
             [self._seen(player, entry) for entry in entries if player.context.counts.tokens(entry) >= least],
             [(number, further[number] + 1) for number in self._cold],
             bill=player.row.cost,
             requests=player.row.requests,
         )
 
-    def first_shown(self, player: Player, entry: Entry) -> int:
+    def first_shown(self, player: Replayer, entry: Entry) -> int:
         """Return the number of the request that showed a result first."""
         head = entry.exchange.seq if entry.exchange else entry.seq
         return self._answers.get(player.sources[head], -1) + 1
 
-    def _seen(self, player: Player, entry: Entry) -> Seen:
+    def _seen(self, player: Replayer, entry: Entry) -> Seen:
         source, first = player.sources[entry.seq], self.first_shown(player, entry)
         head = player.sources[entry.exchange.seq] if entry.exchange else source
         ages = (self._needed.get(source), self._replaced.get(source))
@@ -152,7 +152,7 @@ def _group(entry: Entry) -> Group:
     return GROUPS[kind] if kind else "read" if entry.touches and entry.touches.reads else "other"
 
 
-def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
+def cuts_by(cap: int, player: Replayer, witness: Recording) -> Cuts:
     """Return the effects of this cap on all kinds in a play."""
     found: Cuts = {}
     factor, regrets = player.context.counts.factor, player.regrets
@@ -168,7 +168,7 @@ def cuts_by(cap: int, player: Player, witness: Witness) -> Cuts:
     return found
 
 
-def fitted(found: Iterable[Evidence], before: Expectations) -> dict[str, Json]:
+def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
     """Return the data file fitted to this evidence. Numbers without enough evidence stay unchanged."""
     each = list(found)
     results = [result for one in each for result in one.results]
@@ -241,11 +241,11 @@ def _bounds(cold: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(pairs, key=off)
 
 
-def _caps(each: Sequence[Evidence], before: Caps, missed: int) -> dict[Kind, int]:
+def _caps(each: Sequence[FitData], before: Caps, missed: int) -> dict[Kind, int]:
     """Return the most valuable cap for each kind. A cap changes only if the gain is two standard errors over the
     sessions, so a few large sessions do not decide."""
 
-    def worth(one: Evidence, kind: Kind, cap: int) -> float:
+    def worth(one: FitData, kind: Kind, cap: int) -> float:
         cut = one.cuts.get((kind, cap), Cut())
         return cut.usd - missed * cut.missed * one.bill / max(1, one.requests)
 
@@ -256,6 +256,6 @@ def _caps(each: Sequence[Evidence], before: Caps, missed: int) -> dict[Kind, int
     return {kind: max((before.of(kind), *reversed(CAPS)), key=partial(better, kind)) for kind in KINDS}
 
 
-def _last(player: Player, entry: Entry) -> int:
+def _last(player: Replayer, entry: Entry) -> int:
     head = entry.exchange.seq if entry.exchange else entry.seq
     return max(0, player.script.further.get(player.sources[head], 0) - 1)

@@ -15,7 +15,7 @@ from prunecli.context import render
 from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counted import Item
 from prunecli.context.exchange import Entry
-from prunecli.context.placing import known
+from prunecli.context.item_order import known
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import AssistantMessage, AttemptBilled, Event, Record, RequestSent, UserMessage

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from prunecli.context.exchange import Entry
 from prunecli.context.spill import kind_of
-from prunecli.features.replay.play import Player, Sent
+from prunecli.features.replay.replayer import Replayer, Sent
 from prunecli.features.replay.rows import HEAD, Report, Row, answer, cells_of, checked
 from prunecli.front.html import STYLE, head
 from prunecli.model.messages import Json
@@ -44,8 +44,8 @@ class Series:
     regrets: list[int] = field(default_factory=list)
     _kinds: dict[int, Content] = field(default_factory=dict)
 
-    def watch(self, player: Player, sent: Sent) -> None:
-        """Record a request. `Player` calls this."""
+    def watch(self, player: Replayer, sent: Sent) -> None:
+        """Record a request. `Replayer` calls this."""
         number = len(self.cost)
         self.layers.append(self._layers(player))
         self.cost.append((self.cost[-1] if self.cost else 0.0) + sent.cost)
@@ -56,7 +56,7 @@ class Series:
         if player.regrets.new:
             self.regrets.append(number)
 
-    def _layers(self, player: Player) -> tuple[int, ...]:
+    def _layers(self, player: Replayer) -> tuple[int, ...]:
         context, counts = player.context, player.context.counts
         sums = dict.fromkeys(CONTENTS, 0.0)
         sums["fixed"] = player.cache.totals[0]

@@ -21,9 +21,9 @@ from prunecli.features.replay import flags as flags
 from prunecli.features.replay.fit import fitted
 from prunecli.features.replay.prefix import together
 from prunecli.features.replay.rates import Table
+from prunecli.features.replay.replay import NO_PRUNING, Replayed, Setting, Stage
 from prunecli.features.replay.rows import Report, lines
 from prunecli.features.replay.series import Courses, page
-from prunecli.features.replay.stage import NO_PRUNING, Replayed, Setting, Stage
 from prunecli.features.replay.working import each_session
 from prunecli.front.html import check_page, check_writable, write_new
 from prunecli.model.requests import TTL_MS

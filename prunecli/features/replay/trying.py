@@ -7,8 +7,8 @@ from dataclasses import replace
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Table
 from prunecli.context.expectations import Caps
 from prunecli.features.replay.rates import Table as Rates
+from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage, Trial
 from prunecli.features.replay.rows import Row
-from prunecli.features.replay.stage import NO_PRUNING, Setting, Stage, Trial
 from prunecli.model.events import Record
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments

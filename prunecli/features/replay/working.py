@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from prunecli.features.replay.stage import Stage
+from prunecli.features.replay.replay import Stage
 from prunecli.util.errors import PrunecliError, UnknownFormat
 
 _INTERRUPTS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}

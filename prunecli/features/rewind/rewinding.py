@@ -3,7 +3,7 @@
 import asyncio
 
 from prunecli.commands.command import Effect, FillPrompt, Say
-from prunecli.context.unseen import ThinkingSum
+from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook, Restored, joined, outlooks, restore

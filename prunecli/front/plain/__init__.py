@@ -15,6 +15,6 @@ def run_plain(make: "Callable[[], Runtime]", *, prompt: str) -> int:
 
     `make` creates the runtime, which is closed at the end; its PrunecliError passes through. `prompt` is sent first.
     """
-    from prunecli.front.plain.talk import talk
+    from prunecli.front.plain.loop import talk
 
     return talk(make, prompt)

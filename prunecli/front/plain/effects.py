@@ -25,7 +25,7 @@ from prunecli.runtime import outside
 from prunecli.util.sanitize import source, visible
 
 if TYPE_CHECKING:
-    from prunecli.front.plain.talk import Talk
+    from prunecli.front.plain.loop import PlainLoop
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Effects(base.Effects):
     """Nothing here waits: `Talk.work` runs what takes time to its end."""
 
-    def __init__(self, talk: "Talk") -> None:
+    def __init__(self, talk: "PlainLoop") -> None:
         super().__init__(talk.runtime)
         self._talk = talk
 

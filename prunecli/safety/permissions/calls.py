@@ -12,7 +12,7 @@ from prunecli.model.touches import Touches
 from prunecli.safety.permissions.harm import of_text
 from prunecli.safety.permissions.harmless import read_line
 from prunecli.safety.permissions.places import Place, resolve
-from prunecli.safety.permissions.surroundings import Reading, Surroundings
+from prunecli.safety.permissions.scope import CommandScope, Reading
 from prunecli.util.frozen import frozen
 
 Effect = Literal["read", "edit", "run", "fetch", "context", "unknown"]
@@ -55,7 +55,7 @@ class Call:
 
 
 def parts_of(
-    tool_name: str, touches: Touches | None, around: Surroundings, not_read: tuple[str, ...] = ()
+    tool_name: str, touches: Touches | None, around: CommandScope, not_read: tuple[str, ...] = ()
 ) -> tuple[Call, ...]:
     """Return the parts of a call, at least one. Raises Unresolvable for a path that cannot be resolved.
 
@@ -84,11 +84,11 @@ def rough_words(text: str, home: Path) -> list[str]:
     return re.split(r"[\s|&;<>()`$]+", re.sub(r"""\\\n|['"\\]""", "", text))
 
 
-def _places(paths: tuple[str, ...], around: Surroundings) -> tuple[Place, ...]:
+def _places(paths: tuple[str, ...], around: CommandScope) -> tuple[Place, ...]:
     return tuple(resolve(well_formed(path), around.cwd, around.home) for path in paths)
 
 
-def _command(tool_name: str, text: str, around: Surroundings, not_read: tuple[str, ...]) -> Call:
+def _command(tool_name: str, text: str, around: CommandScope, not_read: tuple[str, ...]) -> Call:
     line = None
     try:
         line = parse_script(text)

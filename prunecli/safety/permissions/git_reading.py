@@ -22,7 +22,7 @@ from prunecli.safety.permissions.harmless_git import (
     split_git,
 )
 from prunecli.safety.permissions.places import Place, Unresolvable, is_secret, lies_in, real_path, resolve
-from prunecli.safety.permissions.surroundings import Harm, Reading, Surroundings
+from prunecli.safety.permissions.scope import CommandScope, Harm, Reading
 from prunecli.safety.permissions.sweeps import Sweep, sweep_of_git_grep
 from prunecli.util.regular import read_regular
 
@@ -46,7 +46,7 @@ _NO_PATCH = frozenset(
 )
 
 
-def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
+def read_git(words: Words, around: CommandScope, *, by_rule: bool) -> Reading:
     """Return the reads of a git command. Raises Doubt if it does more than read.
 
     `by_rule`: a user's rule allows the command, so programs that the repository configures do not matter.
@@ -83,7 +83,7 @@ def read_git(words: Words, around: Surroundings, *, by_rule: bool) -> Reading:
     return Reading((resolve(".", cwd, around.home), *places), sweep)
 
 
-def git_leads_elsewhere(words: Words, around: Surroundings) -> str:
+def git_leads_elsewhere(words: Words, around: CommandScope) -> str:
     """Return why a reading git command may show files from outside its repository, or ""."""
     try:
         folder, _, _ = split_git(words)
@@ -103,7 +103,7 @@ def _redirect_doubt(cwd: Path) -> str:
     return f"it may show files from outside the repository: {found}" if found else ""
 
 
-def _check_addresses(cwd: Path, around: Surroundings) -> None:
+def _check_addresses(cwd: Path, around: CommandScope) -> None:
     try:
         found = printed_credentials(cwd, around.home)
     except (OSError, ValueError):
@@ -115,7 +115,7 @@ def _check_addresses(cwd: Path, around: Surroundings) -> None:
 class _Command:
     """A git command whose options are known to be harmless."""
 
-    def __init__(self, subcommand: str, given: Given, rest: Words, around: Surroundings, cwd: Path) -> None:
+    def __init__(self, subcommand: str, given: Given, rest: Words, around: CommandScope, cwd: Path) -> None:
         self.subcommand, self.given, self.around, self.cwd = subcommand, given, around, cwd
         form = GIT_FORMS[subcommand]
         drop = form.operands == "text first" and not given.options & form.no_text

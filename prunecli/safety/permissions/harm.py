@@ -11,7 +11,7 @@ from prunecli.model.shell import MAX_LINE, Doubt, Line
 from prunecli.safety.permissions.harmless_commands import CHANGING, FORMS, Form, Words
 from prunecli.safety.permissions.harmless_git import GIT_FORMS
 from prunecli.safety.permissions.places import Unresolvable, resolve
-from prunecli.safety.permissions.surroundings import Harm, Surroundings
+from prunecli.safety.permissions.scope import CommandScope, Harm
 from prunecli.util.sanitize import one_line, shortened
 
 UNLISTED = "it may do more than read"
@@ -76,7 +76,7 @@ _NO_PROGRAMS = frozenset({"for", "case", "in", "fi", "done", "esac", "''", "cd",
 _IN_PLACE = re.compile(r"-[nErsuz]*i.*|--in-place.*")
 
 
-def described(words: Words, doubt: Doubt, around: Surroundings) -> Doubt:
+def described(words: Words, doubt: Doubt, around: CommandScope) -> Doubt:
     """Return why a command needs approval: what it may do if that is known, else the doubt about it."""
     if isinstance(doubt, Harm) or not words:
         return doubt
@@ -121,7 +121,7 @@ def _find(words: Sequence[str]) -> str:
     return DELETES if "-delete" in words else _of(words[at + 1 :]) if 0 < at < len(words) - 1 else ""
 
 
-def _here(harm: str, around: Surroundings) -> str:
+def _here(harm: str, around: CommandScope) -> str:
     return f"{harm}: the sandbox has none" if harm == _NETWORK and around.walled else harm
 
 
@@ -140,7 +140,7 @@ def of_line(line: Line, parts: Iterable[tuple[Words, Doubt]]) -> str:
     return "; ".join(sorted(found, key=found.__getitem__))
 
 
-def of_text(text: str, doubt: str, words: Sequence[str], around: Surroundings) -> str:
+def of_text(text: str, doubt: str, words: Sequence[str], around: CommandScope) -> str:
     """Return what a line that can't be parsed seems to do, or why it can't be checked. `words` are its likely
     words."""
     plain = _QUOTED.sub("''", _HEREDOC.sub(r"\3\n", text[:MAX_LINE] + "\n"))
@@ -158,7 +158,7 @@ def of_text(text: str, doubt: str, words: Sequence[str], around: Surroundings) -
     return "; ".join(dict.fromkeys(map(one_line, clauses))) or f"can't be checked: {doubt}"
 
 
-def _secrets(words: Sequence[str], forms: Sequence[Form | None], around: Surroundings) -> Iterable[str]:
+def _secrets(words: Sequence[str], forms: Sequence[Form | None], around: CommandScope) -> Iterable[str]:
     """Yield a statement about each secret that the words of a line name, if a command in it reads files."""
     readers = [form for form in forms if not form or not (form.names_only or form.operands == "texts")]
     for word in words[:_MOST_WORDS] if readers else ():

@@ -27,7 +27,7 @@ from prunecli.safety.permissions.harmless_commands import (
 )
 from prunecli.safety.permissions.listings import check_reader, command_of_xargs, listed
 from prunecli.safety.permissions.places import Place, Unresolvable, real_path, resolve
-from prunecli.safety.permissions.surroundings import Harm, Reading, Surroundings
+from prunecli.safety.permissions.scope import CommandScope, Harm, Reading
 from prunecli.safety.permissions.sweeps import Sweep, files_below, links_below, sweep_of_grep, sweep_of_rg
 from prunecli.safety.permissions.variables import TAKES_TEXT, TESTS, check_unknown, tested, variants
 from prunecli.tools.files.secret_paths import folded
@@ -43,7 +43,7 @@ _MAX_FOLDERS = 4
 """Maximum folders that a command may run in, if that depends on the success of an earlier `cd`."""
 
 
-def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
+def read_line(line: Line, around: CommandScope) -> tuple[Reading, ...]:
     """Return the reads of a harmless command line. Raises Doubt if it is not harmless, with the reasons for all its
     commands, the riskiest first."""
     readings, doubts = list[Reading](), list[tuple[Words, Doubt]]()
@@ -63,7 +63,7 @@ def read_line(line: Line, around: Surroundings) -> tuple[Reading, ...]:
     return tuple(readings)
 
 
-def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[Surroundings]]]:
+def located(line: Line, around: CommandScope) -> Iterator[tuple[Words, Sequence[CommandScope]]]:
     """Yield each command of a line with the surroundings that it may run in; `cd` is left out.
 
     Raises Doubt for a `cd` that leaves the workspace or that can't be followed.
@@ -86,7 +86,7 @@ def located(line: Line, around: Surroundings) -> Iterator[tuple[Words, Sequence[
             raise Doubt("it changes the working directory too often")
 
 
-def _entered(words: Words, around: Surroundings) -> Path:
+def _entered(words: Words, around: CommandScope) -> Path:
     """Return the folder that a `cd` leads to, inside the workspace and without links. Raises Doubt."""
     text = words[-1]
     if len(words) != 2 or text.startswith("-") or isinstance(text, Glob | Open):
@@ -105,7 +105,7 @@ def _entered(words: Words, around: Surroundings) -> Path:
     return Path(plain)
 
 
-def read_command(words: Words, around: Surroundings, *, by_rule: bool = False) -> Reading:
+def read_command(words: Words, around: CommandScope, *, by_rule: bool = False) -> Reading:
     """Return the reads of one harmless command. Raises Doubt if it is not harmless.
 
     `by_rule`: a user's rule allows the command, so the repository's git configuration does not matter.
@@ -144,7 +144,7 @@ def _feed(word: str) -> tuple[Words, ...]:
     return only.feed if isinstance(only, Value) and not only.name else ()
 
 
-def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Reading:
+def _on_files(words: Words, feed: tuple[Words, ...], around: CommandScope) -> Reading:
     """Judge a command on the files that a pipeline lists, as its last words or through xargs.
 
     Only a sandbox makes this harmless: a listing that was misread could name secrets, which a sandbox hides.
@@ -165,7 +165,7 @@ def _on_files(words: Words, feed: tuple[Words, ...], around: Surroundings) -> Re
     return Reading(reading.places, files)
 
 
-def _is_query(words: Words, around: Surroundings) -> bool:
+def _is_query(words: Words, around: CommandScope) -> bool:
     """Return whether the command only prints versions or what is installed."""
     text = " ".join(words)
     if any(isinstance(word, Glob) or " " in word for word in words):
@@ -177,7 +177,7 @@ def is_listed(program: str) -> bool:
     return program in FORMS or program in ("git", "find") or program in TESTS
 
 
-def _expanded(words: Words, around: Surroundings) -> Words:
+def _expanded(words: Words, around: CommandScope) -> Words:
     """Return the words with globs replaced by their matches, each of which must be readable without asking."""
     found: list[str] = []
     for word in words:
@@ -209,7 +209,7 @@ def _is_hidden_choice(glob: str) -> bool:
     return chooses_secrets(glob) or glob.rpartition("/")[2].startswith(("?", "["))
 
 
-def _check_programs(words: Words, around: Surroundings) -> None:
+def _check_programs(words: Words, around: CommandScope) -> None:
     """Raise Doubt if the program, or one that the command looks up, would be found in the workspace."""
     if not around.path:
         return
@@ -221,7 +221,7 @@ def _check_programs(words: Words, around: Surroundings) -> None:
             raise Doubt(doubt)
 
 
-def _listed(name: str, form: Form, given: Given, around: Surroundings) -> Reading:
+def _listed(name: str, form: Form, given: Given, around: CommandScope) -> Reading:
     check_counts(name, form, given)
     if doubt := form.doubt(given.operands):
         raise Doubt(doubt)
@@ -274,7 +274,7 @@ def _has_links(roots: tuple[str, ...]) -> bool:
         return True
 
 
-def _followed(ending: str, places: tuple[Place, ...], around: Surroundings) -> Sweep:
+def _followed(ending: str, places: tuple[Place, ...], around: CommandScope) -> Sweep:
     """Return the files with this ending below places, whose links lead to files that may be read. Raises Doubt."""
     roots = tuple(end for place in places for end in place.ends)
     try:
@@ -303,7 +303,7 @@ _FIND_WITH_VALUE = frozenset(
 )
 
 
-def _find(words: Words, around: Surroundings) -> Reading:
+def _find(words: Words, around: CommandScope) -> Reading:
     """Judge `find`: start folders, tests and printing are harmless; actions that run, write or delete are not."""
     at = 1
     while at < len(words) and not words[at].startswith(("-", "(", "!", ",")):

@@ -12,12 +12,12 @@ from pathlib import Path
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.calls import Call, parts_of
 from prunecli.safety.permissions.harm import of_line
-from prunecli.safety.permissions.inside import NO_SANDBOX, Inside, harm_inside, leaves
 from prunecli.safety.permissions.offers import offered_rules
 from prunecli.safety.permissions.places import Unresolvable
 from prunecli.safety.permissions.rule_checks import allowing_rule, naming_rule, uncovered
 from prunecli.safety.permissions.rules import Rule, parse_rule
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.sandboxed import NO_SANDBOX, SandboxedCommands, harm_inside, leaves
+from prunecli.safety.permissions.scope import CommandScope
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
 
 
@@ -33,7 +33,7 @@ def judge(
     home: Path | None = None,
     secrets: tuple[Path, ...] = (),
     not_read: tuple[str, ...] = (),
-    inside: Inside = NO_SANDBOX,
+    inside: SandboxedCommands = NO_SANDBOX,
     search_path: str | None = None,
     readable: tuple[str, ...] = (),
     added: tuple[Path, ...] = (),
@@ -48,7 +48,7 @@ def judge(
     """
     path = os.environ.get("PATH", os.defpath) if search_path is None else search_path
     user = home or Path(os.path.expanduser("~"))
-    around = Surroundings(
+    around = CommandScope(
         workspace,
         cwd,
         user,
@@ -79,7 +79,7 @@ def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _of_part(
-    call: Call, mode: Mode, rules: Rules, trusted: bool, around: Surroundings, inside: Inside
+    call: Call, mode: Mode, rules: Rules, trusted: bool, around: CommandScope, inside: SandboxedCommands
 ) -> Verdict:
     deny, ask, allow = (_parsed(texts) for texts in (rules.deny, rules.ask, rules.allow))
     named, certain = naming_rule(call, deny, around)
@@ -123,7 +123,7 @@ def _above_ceiling(call: Call, mode: Mode, trusted: bool) -> Verdict | None:
     return None
 
 
-def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundings, why: str) -> Verdict:
+def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: CommandScope, why: str) -> Verdict:
     if mode == "auto":
         return Verdict("allow", "auto mode allows everything that no rule denies", granted=True)
     if call.is_harmless:
@@ -138,13 +138,13 @@ def _by_mode(call: Call, mode: Mode, allow: tuple[Rule, ...], around: Surroundin
     return Verdict("allow", "it only reads inside the workspace")
 
 
-def _harm(call: Call, allow: tuple[Rule, ...], around: Surroundings) -> str:
+def _harm(call: Call, allow: tuple[Rule, ...], around: CommandScope) -> str:
     """Return what the commands of a line that no rule covers may do."""
     parts = [(words, doubt) for words, doubt in uncovered(call, allow, around) if doubt.reason]
     return of_line(call.line, parts) if call.line and parts else call.doubt
 
 
-def _edit_by_mode(call: Call, mode: Mode, rules: tuple[str, ...], around: Surroundings) -> Verdict:
+def _edit_by_mode(call: Call, mode: Mode, rules: tuple[str, ...], around: CommandScope) -> Verdict:
     for place in call.places:
         name = around.shown(place.real)
         if not around.holds(place):

@@ -16,7 +16,7 @@ from prunecli.safety.permissions.git_reading import is_repository, tracked_paths
 from prunecli.safety.permissions.globs import component_regex
 from prunecli.safety.permissions.harmless_commands import FORMS, MANY, Words
 from prunecli.safety.permissions.places import real_path
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 from prunecli.safety.permissions.sweeps import Sweep, sweep_of_grep, sweep_of_rg
 
 _MAX_ENTRIES = 20_000
@@ -40,7 +40,7 @@ _FILTER = re.compile(
 _XARGS = re.compile(r"-r|--no-run-if-empty|-n\d+|-P\d+|-L\d+")
 
 
-def listed(pipeline: Sequence[Words], around: Surroundings) -> Sweep:
+def listed(pipeline: Sequence[Words], around: CommandScope) -> Sweep:
     """Return the files that a pipeline may list, all with plain names. Raises Doubt if it prints something else."""
     producer, *filters = pipeline
     for words in filters:
@@ -82,7 +82,7 @@ def command_of_xargs(words: Words) -> Words:
     return words[at:]
 
 
-def _printed(words: Words, around: Surroundings) -> Iterator[str]:
+def _printed(words: Words, around: CommandScope) -> Iterator[str]:
     """Yield every path that a command may print, as it spells them."""
     if any(isinstance(word, Glob | Open) for word in words):
         raise Doubt("it passes on an unknown list of files")
@@ -99,7 +99,7 @@ def _printed(words: Words, around: Surroundings) -> Iterator[str]:
     raise Doubt(f"`{words[0]}` may print text other than file names")
 
 
-def _found(words: Words, around: Surroundings) -> Iterator[str]:
+def _found(words: Words, around: CommandScope) -> Iterator[str]:
     at = next(
         (index for index, word in enumerate(words[1:], 1) if word.startswith(("-", "(", "!"))), len(words)
     )
@@ -121,7 +121,7 @@ def _found(words: Words, around: Surroundings) -> Iterator[str]:
                 yield path
 
 
-def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
+def _searched(name: str, given: Given, around: CommandScope) -> Iterator[str]:
     operands = given.operands if given.options & FORMS[name].no_text else given.operands[1:]
     if name == "grep" and not operands and not given.options & {"-r", "-R"}:
         raise Doubt("it passes on the name of its input")
@@ -135,7 +135,7 @@ def _searched(name: str, given: Given, around: Surroundings) -> Iterator[str]:
                 yield path if operands else path.removeprefix("./")
 
 
-def _below(root: str, around: Surroundings, left_out: Sequence[tuple[bool, str]]) -> Iterator[str]:
+def _below(root: str, around: CommandScope, left_out: Sequence[tuple[bool, str]]) -> Iterator[str]:
     """Yield the root and all paths below it. `left_out` are names of folders, at the top or anywhere."""
     yield root
     left = _MAX_ENTRIES

@@ -11,7 +11,7 @@ from prunecli.safety.permissions.harmless_commands import Words
 from prunecli.safety.permissions.places import Place, lies_in, real_path
 from prunecli.safety.permissions.rule_checks import allowing_rule, uncovered
 from prunecli.safety.permissions.rules import FETCH, Rule, parse_rule
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 from prunecli.util.errors import ConfigError
 
 _MAX_RULE = 200
@@ -22,7 +22,7 @@ _MAX_WORD = 60
 _NOT_IN_RULES = frozenset("*?[]()\\")
 
 
-def offered_rules(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
+def offered_rules(call: Call, rules: Sequence[Rule], around: CommandScope) -> tuple[str, ...]:
     """Return the narrowest useful rules that cover the call together with the allow rules in effect; none if there
     are none.
 
@@ -39,7 +39,7 @@ def offered_rules(call: Call, rules: Sequence[Rule], around: Surroundings) -> tu
         return ()
 
 
-def _texts(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
+def _texts(call: Call, rules: Sequence[Rule], around: CommandScope) -> tuple[str, ...]:
     if call.target:
         return () if "*" in call.target else (f"mcp({call.target})",)
     if call.effect == "fetch":
@@ -54,7 +54,7 @@ def _texts(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str
     return (f"{tool}({pattern})",) if pattern else ()
 
 
-def _edit_pattern(place: Place, around: Surroundings) -> str:
+def _edit_pattern(place: Place, around: CommandScope) -> str:
     path = _plain(place.real)
     root = real_path(around.workspace)
     if path and not lies_in(path, root) and around.holds(place):
@@ -69,7 +69,7 @@ def _edit_pattern(place: Place, around: Surroundings) -> str:
     return f"{folder}/**" if folder else "./*"
 
 
-def _read_pattern(place: Place, around: Surroundings) -> str:
+def _read_pattern(place: Place, around: CommandScope) -> str:
     path = _plain(place.real)
     if around.keeps_secrets(place) or around.holds(place) or not path:
         return path
@@ -119,7 +119,7 @@ _SUBCOMMANDS = {
 """Subcommands whose arguments a rule may leave open: none of them deletes, publishes or installs."""
 
 
-def _command_rules(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[str, ...]:
+def _command_rules(call: Call, rules: Sequence[Rule], around: CommandScope) -> tuple[str, ...]:
     """Return a rule for each command of the line that is not yet allowed; none if one of them gets none."""
     parts = uncovered(call, rules, around)
     texts = dict.fromkeys(

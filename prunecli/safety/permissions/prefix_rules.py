@@ -17,7 +17,7 @@ from prunecli.safety.permissions.harmless_git import GIT_FORMS
 from prunecli.safety.permissions.harmless_scripts import sed_doubt
 from prunecli.safety.permissions.places import Place, Unresolvable, is_system, resolve
 from prunecli.safety.permissions.risky_options import may_execute_or_write, unnamed
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 
 _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "config"})
 """git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"\w+=\d*")
 """An assignment that changes no program. make reads any other word with `=` as one, and `X!=id` runs a command."""
 
 
-def open_doubt(words: Words, left_open: Words, around: Surroundings, *, fed: bool) -> str:
+def open_doubt(words: Words, left_open: Words, around: CommandScope, *, fed: bool) -> str:
     """Return the reason why a rule does not cover a command, or "": the words that it leaves open, or its input.
 
     `fed`: the command may have an input.
@@ -113,7 +113,7 @@ def _started(words: Words) -> int:
     return next((at for at, word in enumerate(words) if at and not _BEFORE_PROGRAM.fullmatch(word)), 0)
 
 
-def _runs_input(words: Words, around: Surroundings) -> bool:
+def _runs_input(words: Words, around: CommandScope) -> bool:
     """Return whether a command may run its input as a program: `echo 'code' | python3`."""
     program = _program(words)
     if not _LANGUAGES.fullmatch(program):
@@ -134,7 +134,7 @@ def _only_reads(words: Words) -> bool:
     return is_listed(words[0]) and words[0] != "gofmt"  # its harmless forms list, others write
 
 
-def _may_be_harmless(begin: Words, around: Surroundings) -> bool:
+def _may_be_harmless(begin: Words, around: CommandScope) -> bool:
     """Return whether a harmless command can begin with these words."""
     for rest in ((), ("p",), ("{print}",), ("p", "p"), ("--", "p")):
         try:
@@ -179,7 +179,7 @@ def _subcommand(words: Words) -> int:
     return at if words[0] == "git" else 0
 
 
-def _word_doubt(program: str, word: str, around: Surroundings) -> str:
+def _word_doubt(program: str, word: str, around: CommandScope) -> str:
     if isinstance(word, Glob):
         for match in (*expand(word, around.cwd), word.partition("*")[0].partition("?")[0].partition("[")[0]):
             if match and (reason := _word_doubt(program, str(match), around)):
@@ -201,7 +201,7 @@ def _word_doubt(program: str, word: str, around: Surroundings) -> str:
     return ""
 
 
-def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) -> str:
+def _change_doubt(program: str, word: str, around: CommandScope, *, last: bool) -> str:
     """Return why a program that changes files needs approval for a word, or "": it controls other programs."""
     if program not in _CHANGES:
         return ""
@@ -215,7 +215,7 @@ def _change_doubt(program: str, word: str, around: Surroundings, *, last: bool) 
     return ""
 
 
-def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
+def _landing_doubt(program: str, words: Words, around: CommandScope) -> str:
     """Return why a program that puts files into a folder needs approval, or "": one of them would control other
     programs there."""
     if program not in _COPIES | {"mv", "scp", "wget"}:
@@ -236,7 +236,7 @@ def _landing_doubt(program: str, words: Words, around: Surroundings) -> str:
     return ""
 
 
-def _names(source: str, around: Surroundings) -> list[str]:
+def _names(source: str, around: CommandScope) -> list[str]:
     """Return the names that a file or folder has after it is copied into a folder. A slash at the end may stand for
     the content: it does for rsync, and for cp on macOS."""
     if not source.endswith(("/.", "/")):
@@ -247,7 +247,7 @@ def _names(source: str, around: Surroundings) -> list[str]:
         return []
 
 
-def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> str:
+def _sed_script(program: str, word: str, words: Words, around: CommandScope) -> str:
     """Return the script of sed that a word contains, or "" if it is an option or names a file."""
     if program != "sed":
         return ""
@@ -259,7 +259,7 @@ def _sed_script(program: str, word: str, words: Words, around: Surroundings) -> 
     return "" if is_file and word is not first else word
 
 
-def _place_doubt(text: str, around: Surroundings) -> str:
+def _place_doubt(text: str, around: CommandScope) -> str:
     if "://" in text:
         return "may be a file" if "file" in text.partition("://")[0].lower() else ""
     if "\0" in text or text.startswith("-"):
@@ -273,5 +273,5 @@ def _place_doubt(text: str, around: Surroundings) -> str:
     return ""
 
 
-def _leads_out(place: Place, around: Surroundings) -> bool:
+def _leads_out(place: Place, around: CommandScope) -> bool:
     return not place.by_name and not around.holds(place)

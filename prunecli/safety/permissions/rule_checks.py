@@ -18,7 +18,7 @@ from prunecli.safety.permissions.harmless_commands import Words
 from prunecli.safety.permissions.places import Place, Unresolvable, is_inside, resolve
 from prunecli.safety.permissions.prefix_rules import open_doubt
 from prunecli.safety.permissions.rules import Rule, command_allowed, line_named, text_named
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 from prunecli.safety.permissions.variables import variants
 
 _MAX_WORDS = 400
@@ -35,7 +35,7 @@ _CHANGES_STATE = frozenset(
 _MAX_FOLDERS = 8
 
 
-def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tuple[Rule | None, bool]:
+def naming_rule(call: Call, rules: Sequence[Rule], around: CommandScope) -> tuple[Rule | None, bool]:
     """Return the first deny or ask rule that matches the call or a part of it, and whether the match is certain.
 
     A certain match takes precedence over uncertain ones.
@@ -50,7 +50,7 @@ def naming_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> tupl
     return unsure, False
 
 
-def _names(rule: Rule, call: Call, around: Surroundings) -> bool | None:
+def _names(rule: Rule, call: Call, around: CommandScope) -> bool | None:
     if call.target:
         return _names_target(rule, call)
     if call.host:
@@ -81,19 +81,19 @@ def _names_target(rule: Rule, call: Call) -> bool:
     return rule.names_call(call.target) or (rule.names(call.effect, call.tool) and rule.is_bare)
 
 
-def _matches(pattern: str, place: Place, around: Surroundings) -> bool | None:
+def _matches(pattern: str, place: Place, around: CommandScope) -> bool | None:
     """Return whether a deny or ask rule matches, with its pattern read from each folder of the workspace."""
     answers = [path_patterns.matches(pattern, place, folder, around.home) for folder in around.folders]
     return True if True in answers else None if None in answers else False
 
 
-def _around_search(pattern: str, call: Call, around: Surroundings) -> bool | None:
+def _around_search(pattern: str, call: Call, around: CommandScope) -> bool | None:
     pairs = itertools.product(call.searched, around.folders)
     below = any(path_patterns.named_below(pattern, place, folder, around.home) for place, folder in pairs)
     return None if below else False
 
 
-def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) -> bool | None:
+def _path_in_line(rule: Rule, pattern: str, call: Call, around: CommandScope) -> bool | None:
     """Return whether a shell line reads a path of a read rule, or may change a path of an edit rule."""
     if rule.tool not in ("read", "edit", "write"):
         return None if rule.tool == call.tool.lower() else False
@@ -108,7 +108,7 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: Surroundings) ->
     return None if named and rule.tool != "read" else named
 
 
-def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
+def _in_sweeps(pattern: str, call: Call, around: CommandScope) -> bool | None:
     """Return None if a harmless line may show a file that the pattern names but the line does not, else False."""
     namers = [path_patterns.namer([pattern], folder, around.home) for folder in around.folders]
     try:
@@ -120,7 +120,7 @@ def _in_sweeps(pattern: str, call: Call, around: Surroundings) -> bool | None:
     return None if found else False
 
 
-def _path_in_words(pattern: str, call: Call, around: Surroundings) -> bool | None:
+def _path_in_words(pattern: str, call: Call, around: CommandScope) -> bool | None:
     """Return whether a word of the line is a path that matches the pattern; None if that is uncertain.
 
     Globs and braces stand for every file that they could match. The result is None for a `*` that would match only a
@@ -170,7 +170,7 @@ def _meanings(word: str) -> set[str]:
     return {made for text in texts for made in braces(text)}
 
 
-def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[Path]:
+def _folders(commands: Sequence[tuple[str, ...]], around: CommandScope) -> list[Path]:
     """Return the folders that words may be relative to: each folder that a `cd` or an option like `-C` could lead
     to."""
     found = [around.cwd]
@@ -188,7 +188,7 @@ def _folders(commands: Sequence[tuple[str, ...]], around: Surroundings) -> list[
 # Allowing ----------------------------------------------------------------------------------------------------
 
 
-def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+def allowing_rule(call: Call, rules: Sequence[Rule], around: CommandScope) -> str:
     """Return the text of the allow rules that together cover the whole call, or ""."""
     if call.target:
         return next((rule.text for rule in rules if _names_target(rule, call)), "")
@@ -205,7 +205,7 @@ def allowing_rule(call: Call, rules: Sequence[Rule], around: Surroundings) -> st
     return ", ".join(dict.fromkeys(found)) if found and all(found) else ""
 
 
-def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
+def _covers(rule: Rule, call: Call, place: Place, around: CommandScope) -> bool:
     """Return whether an allow rule covers a place. A bare rule covers edits only in the workspace, and never covers
     secrets or files that control other programs. These need a rule that names them, or auto mode."""
     secret = around.keeps_secrets(place)
@@ -219,7 +219,7 @@ def _covers(rule: Rule, call: Call, place: Place, around: Surroundings) -> bool:
     )
 
 
-def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> str:
+def _rule_for_line(call: Call, rules: Sequence[Rule], around: CommandScope) -> str:
     """Return the rules that cover every command of the line that is not harmless, or "".
 
     If one command changes the meaning of the next, every command needs a rule. Rules with words apply only in the
@@ -237,7 +237,7 @@ def _rule_for_line(call: Call, rules: Sequence[Rule], around: Surroundings) -> s
     return ", ".join(texts) if not any(isinstance(found, Doubt) for _, found in used) else ""
 
 
-def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[tuple[Words, Doubt]]:
+def uncovered(call: Call, rules: Sequence[Rule], around: CommandScope) -> list[tuple[Words, Doubt]]:
     """Return the commands of a line that are neither harmless nor covered by a rule, each with the doubt about it,
     whose reason is empty where only the rest of the line needs approval."""
     parts = _rules_for_parts(call.line, rules, around) if call.line else []
@@ -245,7 +245,7 @@ def uncovered(call: Call, rules: Sequence[Rule], around: Surroundings) -> list[t
 
 
 def _rules_for_parts(
-    line: Line, rules: Sequence[Rule], around: Surroundings
+    line: Line, rules: Sequence[Rule], around: CommandScope
 ) -> list[tuple[Words, Rule | Doubt | None]]:
     """Return each command except `cd` with the rule that covers it, the doubt about it, or None if it is harmless."""
     try:
@@ -268,7 +268,7 @@ def _rules_for_parts(
     ]
 
 
-def _by_rule(words: Words, rules: Sequence[Rule], places: Sequence[Surroundings], line: Line) -> Rule | None:
+def _by_rule(words: Words, rules: Sequence[Rule], places: Sequence[CommandScope], line: Line) -> Rule | None:
     """Return the first rule that names the command of a line and covers its remaining words."""
     for rule in rules:
         left_open = command_allowed(rule, words)
@@ -279,7 +279,7 @@ def _by_rule(words: Words, rules: Sequence[Rule], places: Sequence[Surroundings]
     return None
 
 
-def _doubt(words: Words, places: Sequence[Surroundings]) -> Doubt | None:
+def _doubt(words: Words, places: Sequence[CommandScope]) -> Doubt | None:
     """Return why a command of a line needs approval, None if it is harmless."""
     for place in places:
         try:

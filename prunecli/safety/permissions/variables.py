@@ -8,7 +8,7 @@ from prunecli.model.shell import Doubt, Open, Value
 from prunecli.model.words import PLAIN
 from prunecli.safety.permissions.globs import TooMany, expand
 from prunecli.safety.permissions.harmless_commands import Words
-from prunecli.safety.permissions.surroundings import Surroundings
+from prunecli.safety.permissions.scope import CommandScope
 
 _MAX_VALUES = 100
 """Maximum commands that one command of a loop over a glob stands for."""
@@ -17,7 +17,7 @@ TAKES_TEXT = TESTS | {"echo", "printf", "basename", "dirname"}
 """Programs that are harmless with any operands."""
 
 
-def variants(words: Words, around: Surroundings) -> Iterator[Words]:
+def variants(words: Words, around: CommandScope) -> Iterator[Words]:
     """Yield the command with each value of its variables, one for each match of a loop's glob. Raises Doubt.
 
     Words with an unknown value stay `Open`.

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from prunecli.safety.sandbox import landlock, seatbelt
 from prunecli.safety.sandbox.layout import Ground, layout_for
+from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
 from prunecli.safety.sandbox.seccomp import MACHINES
-from prunecli.safety.sandbox.walls import Chosen, Walls
 from prunecli.tools.processes.command import INTERPRETER
 from prunecli.util.errors import ToolError
 from prunecli.util.private_file import make_temporary
@@ -85,7 +85,7 @@ def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
         os.makedirs(os.path.join(root, "sub"))
         Path(root, "secret.pem").write_text("secret\n")
         ground = Ground(root, root, (), (), SecretScan(root, lambda path: path.endswith(".pem")), {})
-        trial = Walls(replace(ground, unix_sockets=lambda _: ()), lambda: chosen)
+        trial = Sandbox(replace(ground, unix_sockets=lambda _: ()), lambda: chosen)
         return _tried(trial, chosen, [shell, "-c", _TRIES], root, env)
     except OSError as error:
         return error.strerror or str(error)
@@ -98,7 +98,7 @@ def _why_not(chosen: Chosen, env: Mapping[str, str]) -> str:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tried(trial: Walls, chosen: Chosen, command: Sequence[str], root: str, env: Mapping[str, str]) -> str:
+def _tried(trial: Sandbox, chosen: Chosen, command: Sequence[str], root: str, env: Mapping[str, str]) -> str:
     layout = layout_for(trial.ground, git=False)
     with trial.prepared(chosen, layout, command, cwd=root) as (words, descriptors):
         done = subprocess.run(

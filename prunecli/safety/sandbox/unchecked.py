@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from prunecli.safety.sandbox.obeyed import Identity, identities, set_aside, startable
+from prunecli.safety.sandbox.control_files import Identity, identities, set_aside, startable
 from prunecli.safety.sandbox.scan import SecretScan
 from prunecli.util.private_file import make_private
 

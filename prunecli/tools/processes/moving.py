@@ -3,7 +3,7 @@
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Protocol
 
-from prunecli.tools.processes.confinement import Confined
+from prunecli.tools.processes.sandboxing import SandboxedCommand
 
 if TYPE_CHECKING:
     import asyncio
@@ -28,7 +28,7 @@ class Moving(Protocol):
     output: "KeptOutput"
 
     def moved(
-        self, moved: "Moved", command: str, box: Confined, rest: AsyncExitStack, printed: str
+        self, moved: "Moved", command: str, box: SandboxedCommand, rest: AsyncExitStack, printed: str
     ) -> "ToolOutput":
         """Return the result of the call, given what the command `printed`. `rest` is closed when the command ends."""
 

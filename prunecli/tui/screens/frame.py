@@ -75,7 +75,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def program(self) -> "Program":
         return cast("Program", self.app)
 
-    async def furnish(self, palette: "Palette") -> None:
+    async def mount_details(self, palette: "Palette") -> None:
         """Add the widgets that an empty session does not need."""
         from prunecli.tui.transcript.transcript_view import Transcript
         from prunecli.tui.widgets.menu import Menu

@@ -62,7 +62,7 @@ class Canvas(ScrollView):
         self._pill_cells = (0, 0)
         self._stale = False
         self._thumb = (-1, -1)
-        self._dress = Dress(inks(palette).text)
+        self._apply_look = Dress(inks(palette).text)
         self._blank = blank()
         self._drawn: list[Row] = []
         self._drawn_pill = ""
@@ -222,7 +222,7 @@ class Canvas(ScrollView):
         return ()
 
     def _strip(self, y: int) -> Strip:
-        width, dress = self.document.layout.sheet.width, self._dress
+        width, dress = self.document.layout.sheet.width, self._apply_look
         lines = self.window.lines
         if y < len(lines):
             row = lines[y].row
@@ -246,9 +246,12 @@ class Canvas(ScrollView):
 
     def _prepare(self) -> None:
         filters = tuple(self.get_line_filters())
-        if filters != self._dress.filters or self._dress.plain is not self.document.layout.sheet.inks.text:
+        if (
+            filters != self._apply_look.filters
+            or self._apply_look.plain is not self.document.layout.sheet.inks.text
+        ):
             ground = textual_color(self.palette.background)
-            self._dress = Dress(self.document.layout.sheet.inks.text, filters, ground)
+            self._apply_look = Dress(self.document.layout.sheet.inks.text, filters, ground)
         self.begin_marks()
 
     def render_lines(self, crop: Region) -> list[Strip]:

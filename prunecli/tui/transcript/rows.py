@@ -119,7 +119,7 @@ class Row:
     marked: tuple[object, Strip] | None = field(default=None, repr=False)
     """The last strip drawn with marks, and the marks."""
     _strip: Strip | None = field(default=None, repr=False)
-    _dress: Dress | None = field(default=None, repr=False)
+    _apply_look: Dress | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
@@ -140,7 +140,7 @@ class Row:
         ):
             return False
         if self._strip is None:
-            self._strip, self._dress = other._strip, other._dress
+            self._strip, self._apply_look = other._strip, other._apply_look
         return True
 
     def exactly(self, width: int, plain: Style) -> list[Segment]:
@@ -153,9 +153,9 @@ class Row:
     def strip(self, width: int, dress: Dress) -> Strip:
         """Return the strip of exactly `width` cells; always the same object, so its ANSI codes stay cached."""
         strip = self._strip
-        if strip is None or self._dress is not dress or strip.cell_length != width:
+        if strip is None or self._apply_look is not dress or strip.cell_length != width:
             strip = self._strip = WholeStrip(dress.on(self.exactly(width, dress.plain)), width)
-            self._dress = dress
+            self._apply_look = dress
         return strip
 
 

@@ -252,7 +252,7 @@ class Prompt(Editor):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self._dress()
+        self._apply_look()
         self._look()
         if self.question is not None:
             self.question.holds(self.text)
@@ -262,7 +262,7 @@ class Prompt(Editor):
         event.stop()
         self._look()
 
-    def _dress(self) -> None:
+    def _apply_look(self) -> None:
         shell = self.shell
         memory = "#" if not shell and completion.is_memory(self.text) else ""
         kind = "search" if self.searching else shell or memory
@@ -303,7 +303,7 @@ class Prompt(Editor):
         if self.searching:
             self._before_search = None
             self.set_text(value)
-            self._dress()
+            self._apply_look()
         elif wanted:
             self.put(value, (self.cursor_location[0], wanted.start))
 
@@ -315,7 +315,7 @@ class Prompt(Editor):
         self._before_search = self.draft
         self._wanted = None
         self.set_text("")
-        self._dress()
+        self._apply_look()
         self._look()
 
     def end_search(self) -> None:
@@ -323,5 +323,5 @@ class Prompt(Editor):
         self._wanted = None
         if before:
             self.restore(before)
-        self._dress()
+        self._apply_look()
         self._tell_completer()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.safety.permissions.inside import Inside
+from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
@@ -99,10 +99,12 @@ FILES = (
 
 
 @pytest.mark.parametrize(
-    ("inside", "passing"), [(Inside(), "H"), (Inside(True, True), "HS")], ids=["bare", "inside"]
+    ("inside", "passing"),
+    [(SandboxedCommands(), "H"), (SandboxedCommands(True, True), "HS")],
+    ids=["bare", "inside"],
 )
 def test_nine_of_ten_everyday_lines_pass_and_none_that_may_run_the_project(
-    tmp_path: Path, inside: Inside, passing: str
+    tmp_path: Path, inside: SandboxedCommands, passing: str
 ) -> None:
     here = Scene(tmp_path / "ws", tmp_path / "outside", tmp_path / "home")
     for folder in ("src", "tests", "dist", "node_modules/react"):
@@ -186,7 +188,7 @@ def test_git_asks_below_a_damaged_repository_which_it_may_skip(tmp_path: Path) -
 
 def test_a_file_with_the_name_that_rg_gives_its_input_is_not_passed_on(tmp_path: Path) -> None:
     here = project(tmp_path, env=False, husky=False)
-    line, inside = "ls | cat $(rg -l a)", Inside(True, True)
+    line, inside = "ls | cat $(rg -l a)", SandboxedCommands(True, True)
     assert here.bash(line).kind == "ask", "only a sandbox makes a list of files harmless"
     assert here.bash(line, inside=inside).kind == "allow"
     (here.workspace / "<stdin>").symlink_to(here.outside)

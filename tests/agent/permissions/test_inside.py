@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from prunecli.model.touches import Touches
-from prunecli.safety.permissions.inside import Inside
 from prunecli.safety.permissions.judge import judge
+from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Rules, Verdict
 
-CLOSED, OPEN = Inside(True, True), Inside(True, False)
+CLOSED, OPEN = SandboxedCommands(True, True), SandboxedCommands(True, False)
 
 
-def judged(folder: Path, command: str, inside: Inside, outside: str = "", **changed) -> Verdict:
+def judged(folder: Path, command: str, inside: SandboxedCommands, outside: str = "", **changed) -> Verdict:
     touches = Touches(runs=(command,), outside=(outside,) if outside else ())
     given = {"mode": "edits", "rules": Rules(), "trusted": True, **changed}
     return judge("bash", touches, workspace=folder, cwd=folder, home=folder / "home", inside=inside, **given)
@@ -27,7 +27,7 @@ def test_in_edits_mode_the_walls_replace_the_question(tmp_path: Path, command: s
     assert not verdict.granted
     assert verdict.may_change_files
     assert judged(tmp_path, command, OPEN).kind == "ask"
-    assert judged(tmp_path, command, Inside()).kind == "ask"
+    assert judged(tmp_path, command, SandboxedCommands()).kind == "ask"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_deny_and_ask_rules_still_win(tmp_path: Path) -> None:
 def test_a_query_that_may_run_the_project_passes_only_in_a_closed_sandbox(tmp_path: Path, line: str) -> None:
     assert judged(tmp_path, line, CLOSED).kind == "allow"
     assert not judged(tmp_path, line, CLOSED).granted
-    assert judged(tmp_path, line, Inside(there=True)).kind == "ask"
+    assert judged(tmp_path, line, SandboxedCommands(there=True)).kind == "ask"
     assert judged(tmp_path, line, CLOSED, trusted=False).kind == "deny"
     assert judged(tmp_path, f"{line} --prefix=x; rm x", CLOSED, mode="ask").kind == "ask"
 
@@ -136,7 +136,7 @@ def test_a_deny_rule_goes_before_that_question(tmp_path: Path) -> None:
 
 
 def test_without_a_sandbox_there_is_nothing_to_leave(tmp_path: Path) -> None:
-    assert judged(tmp_path, "ls", Inside(), "why").kind == "allow"
+    assert judged(tmp_path, "ls", SandboxedCommands(), "why").kind == "allow"
 
 
 def test_what_a_rule_or_auto_mode_allows_is_granted(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prunecli.safety.permissions.inside import Inside
 from prunecli.safety.permissions.places import Unresolvable, is_inside, resolve
+from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import MODES, Rules
 from prunecli.util.errors import ConfigError
 from tests.agent.judged import Scene, scene
@@ -136,7 +136,7 @@ def test_a_reason_leaves_out_what_a_rule_allows_and_names_a_missing_network(here
     rules = Rules(allow=("bash(npm test)",))
     assert here.bash("npm test && touch x", rules=rules).reason == "`touch x` can change files"
     why = "`curl -s x.io` needs network: the sandbox has none"
-    assert here.bash("ls; curl -s x.io", inside=Inside(True, True)).reason == why
+    assert here.bash("ls; curl -s x.io", inside=SandboxedCommands(True, True)).reason == why
 
 
 def test_the_reason_in_edits_mode_is_why_the_sandbox_is_not_enough(here: Scene) -> None:
@@ -150,7 +150,7 @@ def test_the_reason_in_edits_mode_is_why_the_sandbox_is_not_enough(here: Scene) 
         ("touch AGENTS.md", "names AGENTS.md, which controls other programs"),
         ("cat ~/.ssh/id_rsa", "reads your SSH private key"),
     ]:
-        assert here.bash(line, mode="edits", inside=Inside(True, True)).reason == why
+        assert here.bash(line, mode="edits", inside=SandboxedCommands(True, True)).reason == why
 
 
 # Rules -------------------------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ import pytest
 from prunecli.context.economics import Break
 from prunecli.context.impact import Impact
 from prunecli.context.labels import Key, NodeKind
+from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.context.manual_edits import Act, Plan, plan
 from prunecli.context.outline import Outline
-from prunecli.context.unseen import ThinkingSum
 from prunecli.features.inspector.words import done, preview, selected_name
 from prunecli.tui.widgets.fitting import fitted
 from tests.context.talk import Talk, tokens

@@ -28,7 +28,7 @@ class Harm(Doubt):
 
 
 @frozen
-class Surroundings:
+class CommandScope:
     """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
 
     `path` is the PATH for finding programs; "" leaves programs unchecked. `feed`: the earlier commands of

@@ -1,6 +1,6 @@
 """The interface for running a command inside any sandbox.
 
-The runtime passes a `Confine` to the tools. `bare` is the `Confine` without a sandbox.
+The runtime passes a `Sandboxing` to the tools. `bare` is the `Sandboxing` without a sandbox.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ def _nothing(_: str) -> str:
 
 
 @frozen
-class Confined:
+class SandboxedCommand:
     """A command ready to run: its words, its environment and the descriptors that it inherits.
 
     `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
@@ -33,19 +33,19 @@ class Confined:
     hints: Callable[[str], str] = _nothing
 
 
-class Confine(Protocol):
+class Sandboxing(Protocol):
     """A function that puts a command into the sandbox. Temporary files for it are removed when the context ends."""
 
     def __call__(
         self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
-    ) -> AbstractAsyncContextManager[Confined]:
+    ) -> AbstractAsyncContextManager[SandboxedCommand]:
         """Confine `argv`, which runs the line `command`. Raises ToolError."""
 
 
 @asynccontextmanager
 async def bare(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
-) -> AsyncIterator[Confined]:
+) -> AsyncIterator[SandboxedCommand]:
     """Yield the command unchanged, to run without a sandbox."""
     del cwd, command
-    yield Confined(argv, env)
+    yield SandboxedCommand(argv, env)

@@ -16,10 +16,10 @@ from prunecli.context.spill import cut_of
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.view import View
-from prunecli.features.replay.fit import CAPS, Evidence, Witness, cuts_by
-from prunecli.features.replay.play import Part, Player, Sent, Spill, Terms, Watch
+from prunecli.features.replay.fit import CAPS, FitData, Recording, cuts_by
 from prunecli.features.replay.prefix import Validation, validated
 from prunecli.features.replay.rates import Table, rates_by_size
+from prunecli.features.replay.replayer import Part, ReplayConfig, Replayer, Sent, Spill, Watch
 from prunecli.features.replay.rows import Row
 from prunecli.features.replay.script import Script, Step, is_answer, script_of
 from prunecli.features.replay.series import Series
@@ -82,7 +82,7 @@ class Stage:
     fixed: int | None = None
     compactions: bool = False
     plots: bool = False
-    _terms: dict[object, Terms] = field(default_factory=dict)
+    _terms: dict[object, ReplayConfig] = field(default_factory=dict)
     _failures: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -115,19 +115,19 @@ class Stage:
             tuple(series),
         )
 
-    def evidence(self, path: Path) -> Evidence:
+    def evidence(self, path: Path) -> FitData:
         """Read a session and play it for `--fit`. Raises SessionError and OSError."""
         source = read_source(path, compactions=self.compactions)
         script = script_of(source.records, self.counter)
-        base, witness = self.part(script, Setting(NO_PRUNING, "always", spill=False)), Witness()
-        player = Player(script, base, witness.watch)
+        base, witness = self.part(script, Setting(NO_PRUNING, "always", spill=False)), Recording()
+        player = Replayer(script, base, witness.watch)
         player.play()
         found = witness.evidence(player, self.expectations.min_tokens)
         least = self.expectations.caps["normal"].least
         known = {caps.of(kind) for caps in self.expectations.caps.values() for kind in KINDS}
         for cap in sorted({*CAPS, *known} - {0}):
             caps = Caps(**dict.fromkeys(KINDS, cap), least=least)
-            capped = Player(script, replace(base, spill=_spill(caps, base.preamble, script)))
+            capped = Replayer(script, replace(base, spill=_spill(caps, base.preamble, script)))
             capped.play()
             found.add(cuts_by(cap, capped, witness))
         return found
@@ -143,7 +143,7 @@ class Stage:
         rows: list[Row] = []
         for setting, watch in zip(settings, each, strict=True):
             part = self.part(script, setting, rows[0].peak if rows else 0)
-            rows.append(Player(script, part, watch).play())
+            rows.append(Replayer(script, part, watch).play())
         return tuple(rows)
 
     @property
@@ -200,14 +200,14 @@ class Stage:
 
     def _terms_of(
         self, recorded: str, setting: Setting, window: int, *, recall: bool, compacts: bool
-    ) -> Terms:
+    ) -> ReplayConfig:
         key = recorded, setting, window, recall, compacts
         if key not in self._terms:
             info, config, ttl = self.table.info(recorded, window), self._config_of(setting), self.ttl
             choices = Choices(
                 config, {}, lambda _: info, recall, asked=info.name, expectations=self.expectations
             )
-            self._terms[key] = Terms(
+            self._terms[key] = ReplayConfig(
                 self._here(choices.policy_at(None), setting, compacts=compacts),
                 rates_by_size(info, ttl),
             )
@@ -355,7 +355,7 @@ class Trial:
         self.notes = [*self._stage.failures, *self._stage.assumptions(script)]
         return rows
 
-    def _watch(self, player: Player, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
+    def _watch(self, player: Replayer, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
         if self._stopped:
             raise TrialStopped("stopped")
         if monotonic() > self._until:

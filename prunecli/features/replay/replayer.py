@@ -15,7 +15,7 @@ from prunecli.agent.assemble import cache_marks, compaction_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
 from prunecli.context.compaction import last_word
-from prunecli.context.placing import group_of
+from prunecli.context.item_order import group_of
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.features.replay.prefix import PrefixCache
@@ -51,7 +51,7 @@ Spill: TypeAlias = Callable[[ToolResult, ToolUse, Step, int], ToolResult]
 
 
 @frozen
-class Terms:
+class ReplayConfig:
     """One model's terms in a replay: the pruning of its requests, and the prices for a prompt of a given size."""
 
     policy: Policy
@@ -65,7 +65,7 @@ class Part:
 
     strategy: str
     gate: str
-    terms: Callable[[str], Terms]
+    terms: Callable[[str], ReplayConfig]
     name_of: Callable[[str], str]
     preamble: Mapping[str, Json]
     fixed: int
@@ -82,7 +82,7 @@ class Asked:
 
     model: str
     at: int
-    terms: Terms
+    terms: ReplayConfig
     broke: bool
     before: tuple[PrunApplied, ...]
 
@@ -100,7 +100,7 @@ class Sent:
     before: tuple[PrunApplied, ...]
 
 
-Watch: TypeAlias = Callable[["Player", Sent], None]
+Watch: TypeAlias = Callable[["Replayer", Sent], None]
 """Called after each request, before its response. An exception ends the play."""
 
 
@@ -119,7 +119,7 @@ def _collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-class Player:
+class Replayer:
     """One play of a script. `row` has the figures; `watch` is called after each request, before its response."""
 
     def __init__(self, script: Script, part: Part, watch: Watch | None = None) -> None:
@@ -137,7 +137,7 @@ class Player:
         self._calls: dict[str, ToolUse] = {}
         self._model = ""
         self._asked: Asked | None = None
-        self._terms: dict[str, Terms] = {}
+        self._terms: dict[str, ReplayConfig] = {}
         self._pruned_results: set[int] = set()
         self._idle = False
         self._early: list[PrunApplied] = []
@@ -320,7 +320,7 @@ class Player:
             self._watch(self, Sent(asked.at, step, usage, rates, cost, asked.broke, asked.before))
         return usage
 
-    def _terms_of(self, recorded: str) -> Terms:
+    def _terms_of(self, recorded: str) -> ReplayConfig:
         if recorded not in self._terms:
             self._terms[recorded] = self.part.terms(recorded)
         return self._terms[recorded]
@@ -345,7 +345,7 @@ class Player:
             return []
         return policy.instead_of(self.context, plan)
 
-    def _pruned(self, terms: Terms, *, summary: bool = False) -> list[PrunApplied]:
+    def _pruned(self, terms: ReplayConfig, *, summary: bool = False) -> list[PrunApplied]:
         """Return the edits before a request, made by the program's own code."""
         found: list[PrunApplied] = []
         while True:

@@ -61,7 +61,7 @@ class Loss:
     new: list[Entry]
 
 
-class Unseen:
+class LostThinking:
     """The unseen thinking of a context.
 
     `dropped`: the answers whose thinking the endpoint drops from the next request. `moved`: the answers whose

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.config.effective import Config
 from prunecli.runtime.setup import Setup
-from prunecli.safety.permissions.inside import Inside
 from prunecli.safety.permissions.rules import parse_rule
+from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Rules
-from prunecli.tools.processes.confinement import Confine, bare
+from prunecli.tools.processes.sandboxing import Sandboxing, bare
 from prunecli.util.errors import UsageError
 
 if TYPE_CHECKING:
-    from prunecli.safety.sandbox.walls import Chosen, Walls
+    from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 
 INSTALL = "install bubblewrap (apt install bubblewrap)"
 NO_SANDBOX_HINT = "install bubblewrap, or use --sandbox auto, which asks before commands that may cause harm"
 OFF = "off, commands run with your permissions"
 
 
-class Enclosure:
+class SessionSandbox:
     """The sandbox in effect, if any. `keeper` has the rules and decides whether commands may run at all."""
 
     def __init__(self, setup: Setup, config: Config, keeper: SessionGatekeeper) -> None:
@@ -28,7 +28,7 @@ class Enclosure:
         self._keeper = keeper
         keeper.inside = self.inside
         self._config = config
-        self._walls: Walls | None = None
+        self._walls: Sandbox | None = None
         self._lock = threading.Lock()
         self._tried = False
 
@@ -41,7 +41,7 @@ class Enclosure:
         return self._make is not None and config.sandbox.mode != "off"
 
     @property
-    def walls(self) -> "Walls | None":
+    def walls(self) -> "Sandbox | None":
         with self._lock:
             if self._walls is None and self._make is not None and self.wanted:
                 self._walls = self._make(self._config, lambda: self._keeper.in_force)
@@ -59,18 +59,18 @@ class Enclosure:
             self._tried = True
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
-    def confine(self, *, granted: bool, reads: bool = False) -> Confine:
+    def confine(self, *, granted: bool, reads: bool = False) -> Sandboxing:
         """Return the function that confines the next command; the parameters are those of `Walls.confine`."""
         walls = self.walls
         return walls.confine(granted=granted, reads=reads) if walls else bare
 
-    def inside(self) -> Inside:
+    def inside(self) -> SandboxedCommands:
         """Return the properties of the sandbox that permission rules depend on."""
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
-            return Inside()
+            return SandboxedCommands()
         closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.in_force)
-        return Inside(True, closed)
+        return SandboxedCommands(True, closed)
 
     @property
     def word(self) -> str:

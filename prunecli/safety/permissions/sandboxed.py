@@ -46,7 +46,7 @@ RULES = (
 
 
 @frozen
-class Inside:
+class SandboxedCommands:
     """The sandbox that a call will run in, by default none.
 
     `there`: a sandbox is in effect. `closed`: it blocks the network, has found every secret of the workspace and
@@ -57,10 +57,10 @@ class Inside:
     closed: bool = False
 
 
-NO_SANDBOX = Inside()
+NO_SANDBOX = SandboxedCommands()
 
 
-def leaves(call: "Call", inside: Inside) -> str:
+def leaves(call: "Call", inside: SandboxedCommands) -> str:
     """Return why a command that asks to run outside the sandbox needs approval, or ""."""
     if not inside.there or call.outside is None:
         return ""
@@ -68,7 +68,7 @@ def leaves(call: "Call", inside: Inside) -> str:
 
 
 def harm_inside(
-    call: "Call", mode: str, inside: Inside, doubtful: Callable[[], "list[tuple[Words, Doubt]]"]
+    call: "Call", mode: str, inside: SandboxedCommands, doubtful: Callable[[], "list[tuple[Words, Doubt]]"]
 ) -> str | None:
     """Return why a command needs approval in edits mode although it would run in the sandbox, "" if it needs none,
     and None if the sandbox does not decide. `doubtful` returns the commands of its line that are not harmless."""

@@ -39,7 +39,7 @@ LOOKING_SECONDS = 0.3
 AGAIN = "Enter on an empty line to try again."
 
 
-class Talk:
+class PlainLoop:
     def __init__(
         self, runtime: Runtime, lines: Lines, out: Callable[[str], None], runner: asyncio.Runner
     ) -> None:
@@ -301,7 +301,7 @@ def talk(make: Callable[[], Runtime], prompt: str) -> int:
     lines = TerminalLines(typed, [f"/{name}" for name in command_names(runtime.config.installed)])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background jobs
     with asyncio.Runner() as runner:
-        talking = Talk(runtime, lines, out, runner)
+        talking = PlainLoop(runtime, lines, out, runner)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: talking.terminate(number))
         try:

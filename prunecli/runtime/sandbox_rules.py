@@ -16,20 +16,20 @@ from prunecli.safety.permissions.rules import Rule, parse_rule
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground, real
+from prunecli.safety.sandbox.sandbox import Limits, Sandbox
 from prunecli.safety.sandbox.scan import MAX_DEPTH, SecretScan
-from prunecli.safety.sandbox.walls import Limits, Walls
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.util.paths import Places, absolute
 
 
-def make_walls(
+def make_sandbox(
     config: Config,
     places: Places,
     cwd: Path,
     env: Mapping[str, str],
     rules: Callable[[], Rules],
     added: Callable[[], tuple[Path, ...]] = tuple,
-) -> Walls:
+) -> Sandbox:
     """Return the sandbox of a directory and of the folders `added` to it. `env` is the environment of commands.
 
     Files named by deny rules for reading are hidden like secrets. Allow rules make secrets of the workspace visible.
@@ -69,7 +69,7 @@ def make_walls(
         doubt=config_doubt,
     )
     limits = Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb)
-    return Walls(
+    return Sandbox(
         ground,
         # Landlock lets nothing be created at the top of the workspace, which is too strict unless the user asked for
         # it.

@@ -15,6 +15,7 @@ from typing import Literal
 
 from prunecli.safety.sandbox import bubblewrap, landlock, placeholders, seatbelt, seccomp, unchecked
 from prunecli.safety.sandbox.bubblewrap import Stage
+from prunecli.safety.sandbox.control_files import Made, in_words
 from prunecli.safety.sandbox.covering import covered
 from prunecli.safety.sandbox.denials import explain, reached_for
 from prunecli.safety.sandbox.layout import (
@@ -25,12 +26,11 @@ from prunecli.safety.sandbox.layout import (
     lies_below,
     without_revisions,
 )
-from prunecli.safety.sandbox.obeyed import Made, in_words
 from prunecli.safety.sandbox.proxy import Proxy, start_words
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
-from prunecli.tools.processes.confinement import Confine, Confined, bare
 from prunecli.tools.processes.environment import credential_names
+from prunecli.tools.processes.sandboxing import SandboxedCommand, Sandboxing, bare
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_temporary
@@ -73,7 +73,7 @@ class Limits:
     file_mb: int = 0
 
 
-class Walls:
+class Sandbox:
     """One sandbox for all commands of a run. `choose` finds out which one works; it is called once, in any thread.
 
     `required`: without a sandbox, no command runs. `notes` is a folder for notes about unfinished commands, "" for
@@ -122,7 +122,7 @@ class Walls:
         """Return whether every secret of the workspace is found and hidden."""
         return self.ground.found().complete
 
-    def confine(self, *, granted: bool, reads: bool = False) -> Confine:
+    def confine(self, *, granted: bool, reads: bool = False) -> Sandboxing:
         """Return the function that puts a command into the sandbox.
 
         `granted`: a rule or the user allowed the command, so it may commit, write files that control other programs,
@@ -133,7 +133,7 @@ class Walls:
         @asynccontextmanager
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
-        ) -> AsyncIterator[Confined]:
+        ) -> AsyncIterator[SandboxedCommand]:
             chosen = self._chosen
             if chosen is None:
                 chosen = await asyncio.to_thread(self.chosen)
@@ -201,7 +201,7 @@ class Walls:
         unset: frozenset[str],
         command: str,
         fresh: Mapping[str, str],
-    ) -> AsyncIterator[Confined]:
+    ) -> AsyncIterator[SandboxedCommand]:
         reached = partial(self._reached, layout, cwd)
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
@@ -236,7 +236,7 @@ class Walls:
                 info = stack.enter_context(covered([path for path in closed if lies_below(path, shown)]))
             prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info, note=note)
             words, more = stack.enter_context(prepared)
-            yield Confined(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
+            yield SandboxedCommand(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
 
     def _reached(self, layout: Layout, cwd: str, word: str) -> str:
         """Return the folder to open for a word of a command or its output, "" unless it is a hidden path."""
