@@ -6,11 +6,18 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.execute import Answer, Asked
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.safety.permissions import judge
+else:
+    judge = lazy("prunecli.safety.permissions.judge")
 
 
 async def nobody(_: Asked) -> Answer:
@@ -62,9 +69,7 @@ class SessionGatekeeper:
         self.rules = replace(rules, allow=(*rules.allow, *self.granted))
 
     def judge(self, tool_name: str, touches: Touches | None, not_read: tuple[str, ...] = ()) -> Verdict:
-        from prunecli.safety.permissions.judge import judge  # deferred, since startup does not need it
-
-        return judge(
+        return judge.judge(
             tool_name,
             touches,
             mode=self.mode,

@@ -11,10 +11,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.safety.project_settings import down_to, leads_outside
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.regular import open_regular
+
+if TYPE_CHECKING:
+    from prunecli.tools.files import secret_paths
+else:
+    secret_paths = lazy("prunecli.tools.files.secret_paths")
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""
@@ -111,9 +118,8 @@ class Instructions:
 
     def _check(self, target: Path, real: str) -> None:
         """Raise ValueError for a file that is neither of the project nor Markdown of the user."""
-        from prunecli.tools.files.secret_paths import looks_secret  # deferred, since startup does not need it
 
-        if looks_secret(real) or looks_secret(str(target)):
+        if secret_paths.looks_secret(real) or secret_paths.looks_secret(str(target)):
             raise ValueError("it may contain secrets")
         outside = leads_outside(target, self.cwd)
         if self.trusted and not outside:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.compaction import (
     CompactionPlan,
@@ -23,6 +23,12 @@ from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import PrunApplied, PruneSource, ToolResult
 from prunecli.util.figures import share, short
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.context import impact
+else:
+    impact = lazy("prunecli.context.impact")
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"
@@ -149,9 +155,7 @@ class Policy(NamedTuple):
         """Return the prunes that wait, if only for the next request."""
         prunes, waiting = self.decided(context)
         if prunes:
-            from prunecli.context.impact import next_prunes
-
-            freed = next_prunes(context, prunes, self.market)
+            freed = impact.next_prunes(context, prunes, self.market)
             waiting = Waiting(f"{short(freed)} to prune with the next request", "", freed)
         if waiting is None or waiting.freed is None or self.market.write is None:
             return waiting
@@ -172,9 +176,8 @@ class Policy(NamedTuple):
         if self.gate == "always":
             priced = self.binds or self._is_full(context)
             return (self._priced(context, events) if priced else events), None
-        from prunecli.context.impact import judge  # deferred: the first request does not need it
 
-        decision = judge(context, events, self.market, self.expectations)
+        decision = impact.judge(context, events, self.market, self.expectations)
         if decision.apply:
             return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], None
         if not self._is_full(context):
@@ -188,9 +191,8 @@ class Policy(NamedTuple):
     def _priced(self, context: Context, events: Sequence[PrunApplied], why: str = "") -> list[PrunApplied]:
         if not events:
             return []
-        from prunecli.context.impact import impact
 
-        found = impact(context, events, self.market)
+        found = impact.impact(context, events, self.market)
         warm = found.change is not None and found.change.rewritten > 0
         words = why, found.price if warm else "", found.thinking
         said = ", ".join(filter(None, words))
@@ -232,9 +234,8 @@ class Policy(NamedTuple):
         events = self._forced(context)
         if not events:
             return []
-        from prunecli.context.impact import impact
 
-        after = impact(context, events, self.market).after
+        after = impact.impact(context, events, self.market).after
         limit = self.compaction.threshold(self.window)
         least = min(limit, round(self.market.engage_ratio * self.compaction.limit(self.window)))
         if after >= least or after > TRIGGER * room(self.window, self.max_tokens):

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import Parameter, Signature
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -18,7 +18,13 @@ from prunecli.cli.installed import installed
 from prunecli.cli.shared import complaining
 from prunecli.plugins.foreign import ForeignFailed, called
 from prunecli.util.errors import UsageError
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import visible
+
+if TYPE_CHECKING:
+    from prunecli.cli import launch
+else:
+    launch = lazy("prunecli.cli.launch")
 
 _Misuse: Any = typer.BadParameter.__bases__[0]
 """click's UsageError, found through typer."""
@@ -92,10 +98,9 @@ app = typer.Typer(
 
 def main(ctx: typer.Context, **_: object) -> None:
     """prunecli: a terminal coding agent whose context you can see, prune and restore."""
-    from prunecli.cli.launch import launch
 
     if ctx.invoked_subcommand is None:
-        raise typer.Exit(launch(ctx.obj.launch))
+        raise typer.Exit(launch.launch(ctx.obj.launch))
 
 
 def _version(wanted: bool) -> None:

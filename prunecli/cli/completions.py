@@ -9,6 +9,8 @@ from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places, names_in
 
 if TYPE_CHECKING:
+    import typer
+
     from prunecli.config import sources
     from prunecli.config import strategies as strategies_of
     from prunecli.providers import models as table
@@ -18,6 +20,7 @@ else:
     strategies_of = lazy("prunecli.config.strategies")
     sources = lazy("prunecli.config.sources")
     table = lazy("prunecli.providers.models")
+    typer = lazy("typer")
 
 
 Offer = tuple[str, str]
@@ -26,7 +29,6 @@ Offer = tuple[str, str]
 
 def install() -> None:
     """Install completion for the shell that runs the program."""
-    import typer
     from typer.completion import install as installed  # type: ignore[attr-defined]  # not in its __all__
 
     shell, path = installed(prog_name="prunecli", complete_var="_PRUNECLI_COMPLETE")

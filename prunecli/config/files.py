@@ -8,12 +8,18 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prunecli.config.declared import Key
 from prunecli.config.keys import parse
 from prunecli.util.errors import ConfigError
+from prunecli.util.lazy import lazy
 from prunecli.util.regular import open_regular
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = lazy("tomllib")
 
 MAX_BYTES = 1_000_000
 MAX_PARTS = 16
@@ -61,7 +67,6 @@ def read_bytes(path: Path, label: str, limit: int, hint: str) -> tuple[bytes, in
 
 def parse_toml(text: str, label: str, path: Path) -> dict[str, Any]:
     """Parse TOML. Raises ConfigError with `label` and the line."""
-    import tomllib  # not needed if there are no files
 
     for match in re.finditer(_LONG_KEY, text):
         if match[1] and match[1].count(".") >= MAX_PARTS and len(re.findall(_PART, match[1])) > MAX_PARTS:

@@ -5,9 +5,16 @@ A part is a bare TOML key or quoted: `models."claude-3.5".context_window`.
 
 import re
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from prunecli.config.declared import Key
+from prunecli.util.lazy import lazy
 from prunecli.util.near import near
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = lazy("tomllib")
 
 _PART = re.compile(r'[ \t]*([A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|\'[^\']*\')[ \t]*')
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -59,7 +66,6 @@ def _unquoted(part: str) -> str | None:
         return part[1:-1] if part[0] == "'" else part
     if "\\" not in part:
         return part[1:-1]
-    import tomllib  # only needed for a key with an escape
 
     try:
         value = tomllib.loads(f"key = {part}")["key"]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prunecli.config.declared import declared
 from prunecli.config.files import parse_toml, read
@@ -17,7 +17,13 @@ from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, leads_outside
 from prunecli.tools.registry import ALIASES, own
 from prunecli.util.errors import ConfigError
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import PACKAGE, Places, names_in
+
+if TYPE_CHECKING:
+    from prunecli.tools import inputs
+else:
+    inputs = lazy("prunecli.tools.inputs")
 
 
 def installed_for(
@@ -158,8 +164,6 @@ def _wrong(kind: str, target: Any) -> str:
 
 
 def _examined_tool(one: Brought) -> Brought:
-    from prunecli.tools.inputs import definition  # deferred, as above
-
     tool = one.load()
     tool = tool() if isinstance(tool, type) else tool
     if tool.name != one.name:
@@ -171,5 +175,5 @@ def _examined_tool(one: Brought) -> Brought:
         )
     if not isinstance(tool.parallel, bool):
         raise PluginError(f"the tool {one.name!r} needs parallel = True or False")
-    definition(tool)
+    inputs.definition(tool)
     return replace(one, target=tool)

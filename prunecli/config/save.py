@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prunecli.config.declared import Key
 from prunecli.config.effective import Config
@@ -16,8 +16,14 @@ from prunecli.config.keys import dotted
 from prunecli.config.layer import text_value
 from prunecli.util.errors import ConfigError
 from prunecli.util.file_systems import lock
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
 from prunecli.util.private_file import make_private, write_private
+
+if TYPE_CHECKING:
+    import tomli_w
+else:
+    tomli_w = lazy("tomli_w")
 
 
 def save(places: Places, config: Config, key: str, text: str) -> str:
@@ -34,7 +40,6 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
         written = read(places.settings_file, label)
         table = {} if written is None else parse_toml(written, label, places.settings_file)
         _put(table, full, value)
-        import tomli_w  # only needed here, not at start
 
         write(places.settings_file, tomli_w.dumps(table).encode())
     found = after.found[full]

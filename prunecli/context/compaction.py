@@ -24,9 +24,14 @@ from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessa
 from prunecli.model.messages import Block, Json, Opaque, Text
 from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
+    from prunecli.context import economics, impact
     from prunecli.context.impact import Impact
+else:
+    economics = lazy("prunecli.context.economics")
+    impact = lazy("prunecli.context.impact")
 
 LEAST_CHARS = 600
 """The characters that a summary must replace: about its own length. Fewer cost a request and gain nothing."""
@@ -122,10 +127,7 @@ class CompactionPlan:
 
 
 def _impact(context: Context, event: CompactionApplied) -> "Impact":
-    from prunecli.context.economics import Market  # deferred, since startup does not need them
-    from prunecli.context.impact import impact
-
-    return impact(context, [event], Market())
+    return impact.impact(context, [event], economics.Market())
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

@@ -9,11 +9,17 @@ from pathlib import Path
 from threading import Thread
 from traceback import extract_tb
 from types import ModuleType
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from zlib import crc32
 
 import prunecli
 from prunecli.util.errors import PrunecliError
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from importlib import util
+else:
+    util = lazy("importlib.util")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,16 +73,15 @@ def bounded(function: Callable[[], R], seconds: float) -> R:
 def import_file(path: Path, data: bytes | None = None) -> ModuleType:
     """Import a module from a file, once per process. With `data`, its content is this and not what the file holds by
     now."""
-    from importlib.util import module_from_spec, spec_from_file_location  # deferred: most starts need no file
 
     mark = crc32(str(path).encode("utf-8", "replace") + (data or b""))
     module_name = f"prunecli_user_{path.stem}_{mark:08x}"
     if module_name in sys.modules:
         return sys.modules[module_name]
-    spec = spec_from_file_location(module_name, path)
+    spec = util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
-    module = module_from_spec(spec)
+    module = util.module_from_spec(spec)
     sys.modules[module_name] = module  # creating a frozen slotted dataclass looks up its module
     try:
         if data is None:

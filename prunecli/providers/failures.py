@@ -10,7 +10,7 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
@@ -30,7 +30,13 @@ from prunecli.util.errors import (
     Unauthorized,
 )
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import shortened, without_password
+
+if TYPE_CHECKING:
+    from email import utils
+else:
+    utils = lazy("email.utils")
 
 MAX_ERROR_BYTES = 64_000
 """Maximum bytes to read of an error's body."""
@@ -260,7 +266,6 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
     None if missing or invalid. A date is compared with the server's own clock.
     """
-    from email.utils import parsedate_to_datetime  # deferred: only failures need it
 
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
@@ -269,11 +274,11 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             continue
         return seconds if math.isfinite(seconds) and seconds >= 0 else None
     try:
-        moment = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+        moment = utils.parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
     except (ValueError, OverflowError):
         return None
     try:
-        now = parsedate_to_datetime(headers.get("date", "")).timestamp()
+        now = utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (ValueError, OverflowError):
         pass  # without a server date, use our own clock
     return max(0.0, moment - now)

@@ -22,9 +22,12 @@ from zlib import crc32
 
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.util.errors import ConfigError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     import tiktoken
+else:
+    tiktoken = lazy("tiktoken")
 
 VOCABULARY = "o200k_base.table"
 SHA256 = "619d37878afda551859ac751c3c5c718e08d192501d7db0c3166be51593ce6ce"
@@ -110,7 +113,6 @@ class Tokenizer:
     @cached_property
     def tiktoken(self) -> "tiktoken.Encoding":
         """tiktoken's encoding with this vocabulary: 0.3 s and 72 MB on first use."""
-        import tiktoken
 
         return tiktoken.Encoding(
             "o200k_base", pat_str=_PATTERN, mergeable_ranks=self.ranks(), special_tokens={}

@@ -2,9 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+from prunecli.util.lazy import lazy
+
 if TYPE_CHECKING:
+    from prunecli.runtime import runtime, setup
     from prunecli.runtime.runtime import Runtime
     from prunecli.runtime.setup import Setup, Status
+else:
+    runtime = lazy("prunecli.runtime.runtime")
+    setup = lazy("prunecli.runtime.setup")
 
 __all__ = ["Runtime", "Setup", "Status"]
 
@@ -13,6 +19,5 @@ def __getattr__(name: str) -> Any:
     """Import the runtime on first use. Commands that only list or count sessions start without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from prunecli.runtime import runtime, setup
 
     return getattr(runtime if name == "Runtime" else setup, name)

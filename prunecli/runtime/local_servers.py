@@ -10,12 +10,18 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.model_list import page_of
 from prunecli.runtime.offered_models import Rows
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from http import client
+else:
+    client = lazy("http.client")
 
 HOST = "127.0.0.1"
 PORTS_VARIABLE = "PRUNECLI_LOCAL_PORTS"
@@ -151,9 +157,8 @@ def _text(value: Any, key: str) -> str:
 
 def _get(port: int, path: str, seconds: float) -> _Answer:
     """Return the response to a GET request; status 0 for a failure or timeout."""
-    from http.client import HTTPConnection, HTTPException  # deferred: startup imports `ports`
 
-    connection = HTTPConnection(HOST, port, timeout=seconds)
+    connection = client.HTTPConnection(HOST, port, timeout=seconds)
     until = time.monotonic() + seconds
     try:
         connection.request("GET", path, headers={"Accept": "application/json"})
@@ -162,7 +167,7 @@ def _get(port: int, path: str, seconds: float) -> _Answer:
         while len(body) < _MOST_BYTES and time.monotonic() < until and (part := answer.read1(65_536)):
             body += part
         return _Answer(answer.status, answer.getheader("Server", ""), body)
-    except (OSError, HTTPException, ValueError):
+    except (OSError, client.HTTPException, ValueError):
         return _Answer(0, "", b"")
     finally:
         connection.close()

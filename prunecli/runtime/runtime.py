@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.agent.decide import Done, Limits, Mailbox, Spending, unfinished
 from prunecli.agent.execute import Answer, Asked
@@ -54,6 +55,12 @@ from prunecli.session.loading import LONG_BYTES
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.runtime import given_images
+else:
+    given_images = lazy("prunecli.runtime.given_images")
 
 
 class Runtime:
@@ -383,6 +390,5 @@ async def _attached(runtime: Runtime, given: Sequence[Block], words: str) -> lis
     mentioned = await runtime.parts.attachments(run_of(runtime), words)
     if not given:
         return mentioned
-    from prunecli.runtime.given_images import attached  # deferred: most prompts have no images
 
-    return [*await attached(given, runtime.choices.media), *mentioned]
+    return [*await given_images.attached(given, runtime.choices.media), *mentioned]

@@ -10,10 +10,17 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from prunecli.util.lazy import lazy
 from prunecli.util.private_file import write_private
 from prunecli.util.regular import open_regular, read_regular
 from prunecli.util.sanitize import visible
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy("difflib")
 
 SETTINGS = (
     ".prunecli",
@@ -116,14 +123,14 @@ def changes(folder: Path, directory: Path) -> str:
 
 
 def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    from difflib import unified_diff  # deferred, since startup does not need it
-
     for name in sorted({*before, *now}):
         old, new = before.get(name), now.get(name)
         if old == new:
             continue
         yield visible(f"{name} was {'added' if old is None else 'removed' if new is None else 'changed'}:")
-        lines = list(unified_diff((old or "").splitlines(), (new or "").splitlines(), lineterm="", n=1))[2:]
+        lines = list(
+            difflib.unified_diff((old or "").splitlines(), (new or "").splitlines(), lineterm="", n=1)
+        )[2:]
         yield from (visible(line) for line in lines[:_MAX_LINES])
         if len(lines) > _MAX_LINES:
             yield f"… {len(lines) - _MAX_LINES} more lines"

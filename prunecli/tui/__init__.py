@@ -7,10 +7,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
+    import asyncio
+    import gc
+    import os
+    import sys
+
     from prunecli.runtime import Runtime
+    from prunecli.tui import app, first_keys, terminal_environment
+else:
+    app = lazy("prunecli.tui.app")
+    asyncio = lazy("asyncio")
+    first_keys = lazy("prunecli.tui.first_keys")
+    gc = lazy("gc")
+    os = lazy("os")
+    sys = lazy("sys")
+    terminal_environment = lazy("prunecli.tui.terminal_environment")
 
 FRAMES_A_SECOND = "120"
 """Maximum frame rate. At Textual's default of 60, a key right after another waits up to 17 ms."""
@@ -32,20 +47,10 @@ def run_tui(
     `prompt` is submitted as soon as possible. `inline`: draw below the shell's prompt and leave the conversation in
     the scrollback. The runtime is always closed and the terminal always restored.
     """
-    import sys
 
-    from prunecli.tui.first_keys import kept
-
-    with kept(sys.stdin.fileno()) as keys:
-        import asyncio
-        import gc
-        import os
-
-        from prunecli.tui.terminal_environment import check
-
-        check(os.environ)
+    with first_keys.kept(sys.stdin.fileno()) as keys:
+        terminal_environment.check(os.environ)
         os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
         gc.disable()  # until the first frame: a garbage collection during imports finds nothing
-        from prunecli.tui.app import run
 
-        return asyncio.run(run(make, places, cwd, environ, prompt, keys, inline=inline))
+        return asyncio.run(app.run(make, places, cwd, environ, prompt, keys, inline=inline))

@@ -19,9 +19,14 @@ from prunecli.tui.runs import Runs
 from prunecli.tui.screens.frame import Frame
 from prunecli.util.bindings import ACTIONS, Action, Keys, shown
 from prunecli.util.errors import PrunecliError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
+    from prunecli.tui.screens import choose, table
     from prunecli.tui.screens.choose import ChooseScreen
+else:
+    choose = lazy("prunecli.tui.screens.choose")
+    table = lazy("prunecli.tui.screens.table")
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
 """Actions that only make sense while typing; the palette leaves them out."""
@@ -186,9 +191,9 @@ class Actions:
             self._port.complain(error)
 
     def _show_keys(self) -> None:
-        from prunecli.tui.screens.table import TableScreen
-
-        self._port.push_screen(TableScreen(_keys_table(self._frame.keys, self._runtime.config.installed)))
+        self._port.push_screen(
+            table.TableScreen(_keys_table(self._frame.keys, self._runtime.config.installed))
+        )
 
     async def _paste_image(self) -> None:
         """Attach the image in the clipboard. Without one, paste the text last cut or copied in the prompt."""
@@ -253,7 +258,6 @@ def _keys_table(keys: Keys, installed: Installed) -> "Table":
 
 def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
     """Return the palette; its result is `/command` or the name of an action."""
-    from prunecli.tui.screens.choose import ChooseScreen
 
     commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands(installed)]
     actions = [
@@ -261,4 +265,4 @@ def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
         for one in offered(installed)
         if one.name not in _TYPING and keys.of(one.name)
     ]
-    return ChooseScreen(Choose("Everything", "", (*commands, *actions)))
+    return choose.ChooseScreen(Choose("Everything", "", (*commands, *actions)))

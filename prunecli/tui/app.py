@@ -26,13 +26,20 @@ from prunecli.tui.slices import once
 from prunecli.tui.startup import Startup
 from prunecli.tui.terminal_input import Burst
 from prunecli.util.errors import ConfigError, PrunecliError
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import Places
 
 if TYPE_CHECKING:
     from prunecli.runtime import Runtime
+    from prunecli.tui import defect, themes
+    from prunecli.tui import inline as tui_inline
     from prunecli.tui.conversation import Conversation
     from prunecli.tui.themes import Theme
     from prunecli.tui.transcript.palette import Palette
+else:
+    defect = lazy("prunecli.tui.defect")
+    themes = lazy("prunecli.tui.themes")
+    tui_inline = lazy("prunecli.tui.inline")
 
 SWITCH_SECONDS = 0.0005
 """Seconds that the I/O threads wait for a busy event loop, for each key. Python's default is 0.005."""
@@ -114,9 +121,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
     ) -> Driver:
         """Build prunecli's driver in inline mode too, where Textual would use its own."""
         if inline and not headless:
-            from prunecli.tui.inline import InlineDriver
-
-            self.driver_class = InlineDriver
+            self.driver_class = tui_inline.InlineDriver
         return super()._build_driver(headless, False, mouse, size)
 
     @property
@@ -160,7 +165,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def use_theme(self, name: str, *, configured: bool = False) -> None:
         """Switch colors. A theme the user did not just choose is limited to the terminal's colors."""
-        from prunecli.tui import themes
 
         try:
             few = configured and self.has_few_colors
@@ -335,11 +339,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def leave_behind(self) -> None:
         if self.runtime is not None and not self._gone:
-            from prunecli.tui.inline import leave_behind
-
             session, records = self._begun_at
             since = records if session is self.runtime.session else 0
-            leave_behind(self.runtime, since, conversation=self._inline)
+            tui_inline.leave_behind(self.runtime, since, conversation=self._inline)
 
     def _handle_exception(self, error: Exception) -> None:
         """End the program after an internal error; `run_tui` reports it once the terminal is restored."""
@@ -361,7 +363,6 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
 def _house_theme(places: Places, *, few_colors: bool) -> "Theme":
     """Return the theme to use when no look or theme is saved, or when the terminal has few colors."""
-    from prunecli.tui import themes
 
     return themes.load_theme(places, themes.FEW_COLORS if few_colors else themes.DEFAULT)
 
@@ -389,8 +390,6 @@ async def run(
     if app.failure is not None:
         raise app.failure
     if app.defect is not None or code is None:  # Textual ended the application: nobody called `leave`
-        from prunecli.tui.defect import report
-
-        return report(app.defect or RuntimeError("the interface ended"), app.runtime, places)
+        return defect.report(app.defect or RuntimeError("the interface ended"), app.runtime, places)
     app.leave_behind()
     return code

@@ -14,15 +14,26 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.outside import open_page
 from prunecli.tui.port import Port, answer_of
 from prunecli.tui.program import Program
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from prunecli.commands.command import Choose
+    from prunecli.front.presentation import questions
     from prunecli.runtime.forms import Elicitation
     from prunecli.runtime.forms import Reply as ServerReply
     from prunecli.tools.asking import Inquiry, Reply
+    from prunecli.tui import eliciting, inquiring
     from prunecli.tui.eliciting import Eliciting
+    from prunecli.tui.widgets import long_question, permission, question
     from prunecli.tui.widgets.question import Question
+else:
+    eliciting = lazy("prunecli.tui.eliciting")
+    inquiring = lazy("prunecli.tui.inquiring")
+    long_question = lazy("prunecli.tui.widgets.long_question")
+    permission = lazy("prunecli.tui.widgets.permission")
+    question = lazy("prunecli.tui.widgets.question")
+    questions = lazy("prunecli.front.presentation.questions")
 
 
 _PLAN_KEYS = ("1e", "2ya", "3nk")
@@ -40,13 +51,10 @@ class Asking:
         self._eliciting: Eliciting | None = None
 
     async def ask(self, asked: Asked) -> Answer:
-        from prunecli.front.presentation.questions import sheet_at
-        from prunecli.tui.widgets.permission import PermissionPanel
-
         program = self._program
-        sheet = await asyncio.to_thread(sheet_at, asked, self._setup.cwd)
+        sheet = await asyncio.to_thread(questions.sheet_at, asked, self._setup.cwd)
         with self._waiting("needs your answer"):
-            return await answer_of(self._port, partial(PermissionPanel, sheet, program.palette))
+            return await answer_of(self._port, partial(permission.PermissionPanel, sheet, program.palette))
 
     @contextmanager
     def _waiting(self, why: str) -> Iterator[None]:
@@ -59,9 +67,7 @@ class Asking:
 
     async def elicit(self, asked: "Elicitation") -> "ServerReply":
         if self._eliciting is None:
-            from prunecli.tui.eliciting import Eliciting
-
-            self._eliciting = Eliciting(self._port, self._program, self._open)
+            self._eliciting = eliciting.Eliciting(self._port, self._program, self._open)
         return await self._eliciting.ask(asked)
 
     async def _open(self, address: str) -> bool:
@@ -69,10 +75,8 @@ class Asking:
         return await asyncio.to_thread(open_page, address, env, home)
 
     async def inquire(self, inquiry: "Inquiry") -> "Reply":
-        from prunecli.tui.inquiring import InquiryPanel
-
         with self._waiting("has a question"):
-            return await answer_of(self._port, partial(InquiryPanel, inquiry))
+            return await answer_of(self._port, partial(inquiring.InquiryPanel, inquiry))
 
     def choose(self, choose: "Choose") -> None:
         """Ask for a choice that grants a permission, after earlier questions. Esc chooses the last option."""
@@ -81,8 +85,6 @@ class Asking:
             self._show_choice(choose)
 
     def _show_choice(self, choose: "Choose") -> None:
-        from prunecli.tui.widgets.long_question import choice
-
         port = self._port
 
         def answered(row: int) -> None:
@@ -95,7 +97,7 @@ class Asking:
         labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
         about = "\n".join(map(one_line, choose.about.split("\n")))
         now = next((at for at, one in enumerate(choose.choices) if one.current), 0)
-        panel = choice(
+        panel = long_question.choice(
             one_line(choose.title), labels, answered, leave=len(labels) - 1, marked=now, about=about
         )
         port.ask(panel)
@@ -116,11 +118,10 @@ class Planning:
         """Ask about the plan if the last answer ends with one."""
         if self._panel is not None or not plan_of(self._runtime):
             return
-        from prunecli.tui.widgets.question import KEYS_TEXT, Question, Row
 
-        rows = [Row(keys, (label,)) for keys, (_, label) in zip(_PLAN_KEYS, ANSWERS, strict=True)]
-        self._panel = Question(
-            "Carry out this plan?", rows, self._answered, for_text=2, leave=2, hints=KEYS_TEXT
+        rows = [question.Row(keys, (label,)) for keys, (_, label) in zip(_PLAN_KEYS, ANSWERS, strict=True)]
+        self._panel = question.Question(
+            "Carry out this plan?", rows, self._answered, for_text=2, leave=2, hints=question.KEYS_TEXT
         )
         self._port.ask(self._panel)
         self._program.notify_user("has a plan ready")

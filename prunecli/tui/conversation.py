@@ -46,11 +46,15 @@ from prunecli.tui.widgets.completer import Completer
 from prunecli.tui.widgets.prompt import PLACEHOLDERS
 from prunecli.tui.widgets.welcome import TOUR, TOUR_IN_SHELL
 from prunecli.util.errors import PrunecliError, SessionNotFound
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     from prunecli.runtime.resuming import Resuming
+    from prunecli.tui import effects
     from prunecli.tui.effects import Effects
     from prunecli.tui.widgets.question import Question
+else:
+    effects = lazy("prunecli.tui.effects")
 
 READ_ONLY = ("Read-only session. /resume ID --fork continues in a copy", "Read-only session")
 LONG_SECONDS = 10.0
@@ -93,10 +97,8 @@ class Conversation:
 
     @cached_property
     def effects(self) -> "Effects":
-        from prunecli.tui.effects import Effects
-
         parts = self.runs, self._asking, self.go_on_resuming
-        return Effects(self.runtime, self, self._program, *parts)
+        return effects.Effects(self.runtime, self, self._program, *parts)
 
     def begin(self) -> None:
         """Show the session, and start handling its events and the user's input."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from prunecli.agent.decide import Done
 from prunecli.commands.command import (
@@ -44,6 +44,12 @@ from prunecli.tui.session_picker import picker_of
 from prunecli.tui.themes import load_theme
 from prunecli.util.errors import ConfigError, PrunecliError
 from prunecli.util.figures import counted
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tui.screens import choose as screens_choose
+else:
+    screens_choose = lazy("prunecli.tui.screens.choose")
 
 
 class Effects(base.Effects):
@@ -172,15 +178,13 @@ class Effects(base.Effects):
         self._port.push_screen(ChooseScreen(choose, look), chosen)
 
     async def confirm(self, effect: Confirm) -> None:
-        from prunecli.tui.screens.choose import ChooseScreen
-
         yes, no = Choice("yes", effect.verb), Choice("no", "Cancel")
 
         def chosen(value: str | None) -> None:
             if value == "yes":
                 self._answered(effect.then)
 
-        self._port.push_screen(ChooseScreen(Choose(effect.line, "", (yes, no))), chosen)
+        self._port.push_screen(screens_choose.ChooseScreen(Choose(effect.line, "", (yes, no))), chosen)
 
     async def pick(self, effect: PickSession) -> None:
         picker_of(effect.agent, self.runtime, self._port).begin()

@@ -14,10 +14,16 @@ from prunecli.session.store import Listed
 from prunecli.tui.port import Port
 from prunecli.tui.slices import ended
 from prunecli.util.errors import PrunecliError
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
+    from prunecli.runtime import sessions
+    from prunecli.tui.screens import sessions as screens_sessions
     from prunecli.tui.screens.sessions import Chosen
+else:
+    screens_sessions = lazy("prunecli.tui.screens.sessions")
+    sessions = lazy("prunecli.runtime.sessions")
 
 READ_ONLY = "sessions of another agent are read-only"
 TRASH = "trash"
@@ -45,12 +51,9 @@ class SessionPicker:
         self._port = port
 
     def begin(self) -> None:
-        from prunecli.runtime.sessions import Costs
-        from prunecli.tui.screens.sessions import SessionsScreen
-
         setup = self._runtime.setup
-        costs = Costs.of(setup.places) if self.ours else None
-        screen = SessionsScreen(self, setup.cwd, costs, setup.clock)
+        costs = sessions.Costs.of(setup.places) if self.ours else None
+        screen = screens_sessions.SessionsScreen(self, setup.cwd, costs, setup.clock)
         self._port.push_screen(screen, self._chosen)
 
     def _chosen(self, chosen: "Chosen | None") -> None:

@@ -6,12 +6,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from prunecli.util.errors import ConfigError, PrunecliError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
-    from prunecli.runtime import Runtime
+    from prunecli.commands import command
+    from prunecli.runtime import Runtime, local_servers, outside
+    from prunecli.tui import conversation as tui_conversation
+    from prunecli.tui import slices
     from prunecli.tui.app import PrunecliApp
     from prunecli.tui.conversation import Conversation
     from prunecli.tui.themes import Theme
+    from prunecli.tui.transcript import highlight, palette
+    from prunecli.util import commonmark
+else:
+    command = lazy("prunecli.commands.command")
+    commonmark = lazy("prunecli.util.commonmark")
+    highlight = lazy("prunecli.tui.transcript.highlight")
+    local_servers = lazy("prunecli.runtime.local_servers")
+    outside = lazy("prunecli.runtime.outside")
+    palette = lazy("prunecli.tui.transcript.palette")
+    slices = lazy("prunecli.tui.slices")
+    tui_conversation = lazy("prunecli.tui.conversation")
 
 TICK_SECONDS = 1.0
 WARM_SECONDS = 0.1
@@ -29,12 +44,11 @@ class Startup:
     async def run(self) -> None:
         """Start. Raises PrunecliError if the runtime cannot be created."""
         runtime, theme, problem = await asyncio.to_thread(self._prepare)
-        from prunecli.tui.conversation import Conversation
 
         app, frame = self._app, self._app.frame
         app.meet(runtime, theme)
         await frame.mount_details(app.palette)
-        conversation = Conversation(runtime, frame, app)
+        conversation = tui_conversation.Conversation(runtime, frame, app)
         conversation.begin()
         app.conversation = conversation
         if runtime.introduction:
@@ -66,11 +80,9 @@ class Startup:
 
     async def _warm(self, runtime: "Runtime", conversation: "Conversation") -> None:
         """Preload in threads what will be needed soon."""
-        from prunecli.commands.command import all_commands
-        from prunecli.runtime import outside
-        from prunecli.tui.slices import painted
-
-        await painted(self._app.frame)  # importing in a thread would delay the first paint of the session
+        await slices.painted(
+            self._app.frame
+        )  # importing in a thread would delay the first paint of the session
         await self._load_typed(conversation)
         await asyncio.sleep(WARM_SECONDS)
         await self._say_sandbox(runtime, conversation)
@@ -78,7 +90,7 @@ class Startup:
         branch = await asyncio.to_thread(outside.branch_of, runtime.setup.cwd)
         self._app.frame.masthead.show_branch(branch)
         await asyncio.to_thread(warm)
-        await asyncio.to_thread(all_commands, runtime.config.installed)
+        await asyncio.to_thread(command.all_commands, runtime.config.installed)
         await asyncio.to_thread(runtime.parts.gather, lambda part: part.offered())
         try:
             ready = getattr(runtime.provider, "warm", None)
@@ -99,10 +111,8 @@ class Startup:
     async def _say_local(self, runtime: "Runtime", conversation: "Conversation") -> None:
         """Offer a model server on this machine to a user without a key."""
         if runtime.setup.local_ports:
-            from prunecli.runtime.local_servers import find, invitation
-
-            servers = await asyncio.to_thread(find, runtime.setup.local_ports)
-            if line := invitation(servers):
+            servers = await asyncio.to_thread(local_servers.find, runtime.setup.local_ports)
+            if line := local_servers.invitation(servers):
                 conversation.say(line)
 
     async def _load_typed(self, conversation: "Conversation") -> None:
@@ -121,10 +131,6 @@ class Startup:
 
 def warm() -> None:
     """Import and prepare Markdown and code highlighting: 130 to 220 ms, so call it in a thread."""
-    from prunecli.tui.transcript.highlight import highlight
-    from prunecli.tui.transcript.palette import Palette, inks
-    from prunecli.util.commonmark import parser
-
-    parser().parse("# a\n\n- b `c` **d** [e](f)\n\n| g |\n|---|\n| h |\n")
+    commonmark.parser().parse("# a\n\n- b `c` **d** [e](f)\n\n| g |\n|---|\n| h |\n")
     for language in ("python", "bash", "json", "diff"):
-        highlight("x = 1\n", language, inks(Palette()))
+        highlight.highlight("x = 1\n", language, palette.inks(palette.Palette()))

@@ -7,9 +7,16 @@ width. So columns stay aligned.
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from prunecli.util.errors import UsageError
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from rich import cells
+else:
+    cells = lazy("rich.cells")
 
 COLOR_SYSTEMS = ("auto", "standard", "256", "truecolor", "windows")
 _NUMBERS = ("COLUMNS", "LINES", "TEXTUAL_FPS")
@@ -66,11 +73,9 @@ def ascii_letters(text: str) -> str:
 
 @cache
 def _letter(char: str) -> str:
-    from rich.cells import cell_len
-
     if char in _OURS:
         return _OURS[char]
-    width = cell_len(char)
+    width = cells.cell_len(char)
     base = normalize("NFKD", char)[0]
     if base.isascii() and width == 1:
         return base

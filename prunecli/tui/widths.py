@@ -9,12 +9,20 @@ width the terminal gives a character, the next one stands where it belongs.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 import rich.cells
 from rich._unicode_data import load
 from rich.cells import CellTable
 from rich.segment import Segment
+
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tui.transcript import rows
+else:
+    rows = lazy("prunecli.tui.transcript.rows")
 
 MARKS, SELECTOR, SKIN_TONE = "\u0915\u093e", "\u2764\ufe0f", "\U0001f44d\U0001f3fd"
 _SCRIPTS = {"\u1000\u102c": range(0x1000, 0x10A0), "\u1780\u17b6": range(0x1780, 0x1800)}
@@ -87,8 +95,6 @@ def placed(output: str) -> str:
 
 
 def _placed(output: str) -> Iterator[str]:
-    from prunecli.tui.transcript.rows import clusters
-
     column = 0
     for found in _OUTPUT.finditer(output):
         text = found["text"]
@@ -100,7 +106,7 @@ def _placed(output: str) -> Iterator[str]:
             column += len(text) if text and text.isascii() else rich.cells.cell_len(text or "")
             yield found[0]
             continue
-        for start, end, cells in clusters(text):
+        for start, end, cells in rows.clusters(text):
             column += cells
             yield text[start:end]
             if UNSURE.search(text, start, end):

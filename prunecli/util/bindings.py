@@ -5,7 +5,14 @@ Pure, and imports nothing else from prunecli: the configuration check and the fi
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy("difflib")
 
 
 class Action(NamedTuple):
@@ -129,9 +136,7 @@ def is_key(key: str) -> bool:
 
 
 def _nearest(name: str, known: set[str]) -> str:
-    from difflib import get_close_matches
-
-    found = get_close_matches(name[:60], sorted(known), 1, 0.0)
+    found = difflib.get_close_matches(name[:60], sorted(known), 1, 0.0)
     return f" (did you mean {found[0]}?)" if found else f": expected one of {', '.join(sorted(known))}"
 
 

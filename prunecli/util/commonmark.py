@@ -7,9 +7,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from prunecli.util.lazy import lazy
+
 if TYPE_CHECKING:
+    import markdown_it
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
+else:
+    markdown_it = lazy("markdown_it")
 
 MOST_BRACKETS = 300
 """Maximum brackets in the text. Parse time grows with the square of their number: 2,000 take seconds."""
@@ -33,9 +38,8 @@ _DEEP = re.compile(r"^(?: {80}|(?: *(?:[-+*>]|\d{1,9}[.)]) ?){20})", re.MULTILIN
 @cache
 def parser() -> "MarkdownIt":
     """Return a parser for CommonMark without HTML, with tables and strikethrough."""
-    from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED})
+    made = markdown_it.MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_NESTED})
     made.inline.ruler.before("emphasis", "dunder", _dunder)
     return made.enable(["table", "strikethrough"])
 

@@ -4,7 +4,14 @@ Does not use Pygments' own lookup, which searches installed packages for plug-in
 """
 
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from pygments import lexers
+else:
+    lexers = lazy("pygments.lexers")
 
 LONGEST_LINE = 2_000
 """Code with a longer line, in characters, is not highlighted: some lexers hang on it."""
@@ -38,11 +45,10 @@ _PREFERRED = {
 @cache
 def _lexer_names() -> tuple[dict[str, str], dict[str, str]]:
     """Return maps from alias to lexer and from extension to lexer, for the lexers that come with Pygments."""
-    from pygments.lexers import LEXERS
 
     aliases: dict[str, str] = {}
     extensions: dict[str, str] = {}
-    for _, name, known_as, patterns, _ in LEXERS.values():
+    for _, name, known_as, patterns, _ in lexers.LEXERS.values():
         for alias in known_as:
             aliases.setdefault(alias.lower(), name)
         for pattern in patterns:
@@ -65,9 +71,8 @@ def language_of(path: str) -> str:
 def lexer(language: str) -> Any | None:
     if not language or language.lower() not in _lexer_names()[0]:
         return None
-    from pygments.lexers import get_lexer_by_name
 
-    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    return lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
 
 
 def is_lexable(code: str) -> bool:

@@ -5,8 +5,15 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.util.file_systems import sync_file
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = lazy("tempfile")
 
 NO_HOME = Path("/nonexistent")
 """The home of users without one, by Debian's convention. Nothing exists there and nothing is written."""
@@ -73,7 +80,6 @@ def make_temporary(prefix: str) -> str:
 
     Unlike tempfile, never makes it in the working directory, which is the user's workspace.
     """
-    import tempfile  # deferred: it imports much, and every start imports this module
 
     named = [os.path.abspath(os.environ[name]) for name in ("TMPDIR", "TEMP", "TMP") if os.environ.get(name)]
     try:

@@ -24,7 +24,7 @@ from prunecli.model.messages import Text, Thinking
 from prunecli.model.requests import Request
 from prunecli.providers.provider import Offer, Provider, Response, StreamEvent
 from prunecli.runtime import Runtime
-from prunecli.runtime.running import mentioned, run_of
+from prunecli.runtime.running import run_of
 from tests.laws.exact import png
 from tests.replay.playable import MODEL
 from tests.replay.through import OTHER, lived, replayed, saved, sets_of
@@ -252,7 +252,7 @@ async def attach(runtime: Runtime) -> None:
     """A prompt with a long file, whose content is cut like a result."""
     (runtime.setup.cwd / "long.txt").write_text(lines(1_200, "long"))
     runtime.emit(UserMessage((Text("look at @long.txt"),), "prompt"))
-    for file in await mentioned(run_of(runtime), "@long.txt"):
+    for file in await runtime.parts.attachments(run_of(runtime), "@long.txt"):
         runtime.emit(file.at(runtime.session.next_seq))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from math import inf
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.economics import Market, cold, warmth
 from prunecli.context.exchange import Entry
@@ -26,6 +26,12 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.util.figures import short
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.context import impact
+else:
+    impact = lazy("prunecli.context.impact")
 
 NAME = "auto"
 _MILLION = 1_000_000
@@ -93,9 +99,10 @@ def _paying(view: View, market: Market, numbers: Expectations) -> list[Edit]:
     edits = edits[start:]
     if not edits or _freed(view, edits) < numbers.min_batch:
         return []
-    from prunecli.context.impact import impact  # deferred: the first request does not need it
 
-    change = impact(view.context, [PrunApplied("strategy", tuple(edits))], market, withholds=False).change
+    change = impact.impact(
+        view.context, [PrunApplied("strategy", tuple(edits))], market, withholds=False
+    ).change
     cost = change.cost if change else None
     return edits if cost is not None and sum(gains[start:]) > numbers.warm_margin * cost else []
 

@@ -1,13 +1,19 @@
 """Asks about the plugins of a project, which run only once their exact content is approved."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prunecli.config.plugins import waiting
 from prunecli.plugins.discovery import Found
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from prunecli.features.plugin_list import command
+else:
+    command = lazy("prunecli.features.plugin_list.command")
 
 UNAPPROVED = "The plugin {} does not run until you approve it: start prunecli here and type /plugins approve."
 
@@ -41,8 +47,4 @@ class PluginApprovals(Part):
             self.host.opening.append("/plugins approve")
 
     def reread(self) -> Sequence[Any]:
-        from prunecli.features.plugin_list.command import (
-            approval,  # deferred: the screen does not wait for it
-        )
-
-        return approval(self)
+        return command.approval(self)

@@ -22,12 +22,17 @@ from prunecli.tools.files.encoding import encoding_of, has_only_crlf, is_binary
 from prunecli.tools.files.workspace import Place, opened_place
 from prunecli.util.errors import ConfigError, PrunecliError, ToolError, UsageError
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.private_file import make_private
 from prunecli.util.regular import read_regular
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
+    import difflib
+
     from prunecli.runtime.host import Host
+else:
+    difflib = lazy("difflib")
 
 Scope: TypeAlias = Literal["project", "user"]
 
@@ -129,7 +134,6 @@ class Memories:
 
     def edited(self, scope: Scope) -> str:
         """Keep the directory trusted after an edit, and tell the model. Return a message for the user."""
-        from difflib import unified_diff  # deferred, since the menu of commands imports this module
 
         path = self.path(scope)
         before = self._editing.pop(path, None)
@@ -140,7 +144,7 @@ class Memories:
             return f"{path} is unchanged."
         old, new = (one.decode("utf-8", "replace") if one else "" for one in (before.data, now.data))
         diff = change(old, new)
-        lines = unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
+        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
         body = "\n".join(list(lines)[2:])
         whole = len(body) > len(new) // 2
         heard = self._changed(path, before, now.data, "" if whole else _EDITED, body)

@@ -10,6 +10,14 @@ import re
 import resource
 import sys
 from html import unescape
+from typing import TYPE_CHECKING
+
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import html_to_markdown
+else:
+    html_to_markdown = lazy("html_to_markdown")
 
 MAX_MEMORY = 2_000_000_000
 MAX_DEPTH = 300
@@ -74,18 +82,16 @@ def converted(html: str, url: str) -> str:
 
 
 def _convert(html: str, url: str, without: list[str]) -> str:
-    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
-
-    options = ConversionOptions(
+    options = html_to_markdown.ConversionOptions(
         exclude_selectors=without,
         base_url=url,
         hidden_content="drop",
         inline_data_media="alt_text_only",
         extract_metadata=False,
-        preprocessing=PreprocessingOptions(enabled=False),
+        preprocessing=html_to_markdown.PreprocessingOptions(enabled=False),
         max_depth=MAX_DEPTH,
     )
-    return _SCRIPT_LINK.sub("]()", convert(html, options).content or "").strip()
+    return _SCRIPT_LINK.sub("]()", html_to_markdown.convert(html, options).content or "").strip()
 
 
 def hidden_marked(html: str) -> str:

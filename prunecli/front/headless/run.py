@@ -35,12 +35,21 @@ from prunecli.runtime.resuming import take_back_cut
 from prunecli.session.session import Session
 from prunecli.tools.tool import in_one_line
 from prunecli.util.errors import NeedsInterface, OutputFailed, PrunecliError, SessionError
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
+    import uuid
+
+    from prunecli.front.headless import commands
+    from prunecli.front.presentation import partial_messages
     from prunecli.front.presentation.partial_messages import PartialMessages
     from prunecli.runtime.answer_schema import AnswerSchema
     from prunecli.runtime.host import Task
+else:
+    commands = lazy("prunecli.front.headless.commands")
+    partial_messages = lazy("prunecli.front.presentation.partial_messages")
+    uuid = lazy("uuid")
 
 OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 Write: TypeAlias = Callable[[str], None]
@@ -146,7 +155,6 @@ class Printer:
         """Print the arriving part of a message."""
         if self.stream is None:
             return
-        from uuid import uuid4  # deferred, since few runs print parts
 
         for one in self.stream.read(event):
             self._object(
@@ -154,7 +162,7 @@ class Printer:
                 event=one,
                 session_id=self.runtime.session.id,
                 parent_tool_use_id=self.parent,
-                uuid=str(uuid4()),
+                uuid=str(uuid.uuid4()),
             )
 
     def notice(self, text: str) -> None:
@@ -356,12 +364,9 @@ def ended(task: "asyncio.Future[Done]", err: Write) -> tuple[str, str, int]:
 
 def stream_of(session: Session, model: Callable[[], str]) -> "PartialMessages":
     """Return the pieces of the messages of a session, for `--include-partial-messages`."""
-    from prunecli.front.presentation.partial_messages import (
-        PartialMessages,  # deferred, since few runs print them
-    )
 
     prefix = f"msg_{session.id}_{len(session.records)}"  # unique in a resumed session too
-    return PartialMessages(prefix, model)
+    return partial_messages.PartialMessages(prefix, model)
 
 
 @contextmanager
@@ -411,9 +416,7 @@ async def answered(
     `submit` and `run_command` raise, and PrunecliError if the second answer is not valid either."""
     words = turn.words
     if turn.is_typed and words.startswith("/") and not turn.given:
-        from prunecli.front.headless.commands import run_command  # deferred, since few prompts are commands
-
-        ran = await run_command(runtime, words)
+        ran = await commands.run_command(runtime, words)
         if ran and not ran.prompt:
             printer.text = "\n".join(ran.lines)
             return Done("finished")

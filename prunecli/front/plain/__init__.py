@@ -6,8 +6,13 @@ Append-only, without escape sequences. It reads the same event stream as the scr
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from prunecli.util.lazy import lazy
+
 if TYPE_CHECKING:
+    from prunecli.front.plain import loop
     from prunecli.runtime import Runtime
+else:
+    loop = lazy("prunecli.front.plain.loop")
 
 
 def run_plain(make: "Callable[[], Runtime]", *, prompt: str) -> int:
@@ -15,6 +20,5 @@ def run_plain(make: "Callable[[], Runtime]", *, prompt: str) -> int:
 
     `make` creates the runtime, which is closed at the end; its PrunecliError passes through. `prompt` is sent first.
     """
-    from prunecli.front.plain.loop import talk
 
-    return talk(make, prompt)
+    return loop.talk(make, prompt)

@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli import __version__
 from prunecli.agent.decide import Done
@@ -28,7 +28,13 @@ from prunecli.runtime.user_shell import shell
 from prunecli.session.session import Session
 from prunecli.tools.asking import Inquiry, Reply
 from prunecli.util.errors import ProviderError, PrunecliError, StorageFailed, ToolError
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line, source
+
+if TYPE_CHECKING:
+    from prunecli.runtime import local_servers
+else:
+    local_servers = lazy("prunecli.runtime.local_servers")
 
 T = TypeVar("T")
 
@@ -105,11 +111,9 @@ class PlainLoop:
             self.out(runtime.introduction)
         for notice in runtime.notices:
             self._reader.notice(notice)
-        if places := runtime.setup.local_ports:
-            from prunecli.runtime.local_servers import invitation_within  # deferred: only without a key
-
-            if line := invitation_within(places, LOOKING_SECONDS):
-                self.out(line)
+        places = runtime.setup.local_ports
+        if places and (line := local_servers.invitation_within(places, LOOKING_SECONDS)):
+            self.out(line)
         for line in runtime.opening:
             self._effects.type(line)
         if prompt and not self.leaving:

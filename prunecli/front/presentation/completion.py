@@ -3,11 +3,18 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from prunecli.front.presentation import fuzzy
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import has_feature
 from prunecli.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from prunecli.front.presentation import fuzzy
+    from prunecli.tools.searching import walk
+else:
+    fuzzy = lazy("prunecli.front.presentation.fuzzy")
+    walk = lazy("prunecli.tools.searching.walk")
 
 Topic: TypeAlias = Literal["command", "argument", "file", "history"]
 
@@ -149,15 +156,14 @@ def listed(root: str, stop: Callable[[], bool] = lambda: False) -> tuple[list[st
 
     Folders end with a slash. Names with control characters are left out. Reads the disk: call it in a thread.
     """
-    from prunecli.tools.searching.walk import FOLDER, walk  # only needed once the user types @
 
     found: list[str] = []
     until = time.monotonic() + MOST_SECONDS
-    for number, (path, kind) in enumerate(walk(root, MADE_BY_TOOLS)):
+    for number, (path, kind) in enumerate(walk.walk(root, MADE_BY_TOOLS)):
         if number % 200 == 199 and (time.monotonic() > until or stop()):
             return found, False
         if len(found) >= MOST_FILES:
             return found, False
         if one_line(path) == path:
-            found.append(path + "/" if kind == FOLDER else path)
+            found.append(path + "/" if kind == walk.FOLDER else path)
     return found, True

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 from prunecli.safety.permissions.places import lies_in_kept
 from prunecli.safety.permissions.rules import starts_others
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     from prunecli.model.shell import Doubt
+    from prunecli.safety.permissions import harm
     from prunecli.safety.permissions.calls import Call
     from prunecli.safety.permissions.harmless_commands import Words
+else:
+    harm = lazy("prunecli.safety.permissions.harm")
 
 _NEEDS_MORE = r"""(?x)
     (?:^|[\n\x1f;&|({`"']|(?:^|\s)(?:then|do|else|exec|xargs|sudo|env|time|nohup|npx|run)\s)\s*(?:[\w./~-]*/)?
@@ -95,6 +99,5 @@ def _needing_more(call: "Call", doubtful: Callable[[], "list[tuple[Words, Doubt]
     ]
     if not found:
         return ""
-    from prunecli.safety.permissions.harm import of_line  # deferred, since startup does not need it
 
-    return of_line(call.line, found)
+    return harm.of_line(call.line, found)

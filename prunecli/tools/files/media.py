@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 from prunecli.model.messages import PDF, Document, Image, Media
 from prunecli.tools.files.image import MAX_BASE64, MAX_PIXELS, ImageHeader, header_of, mended
 from prunecli.util.errors import ToolError
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
+    import pypdf
     from PIL.Image import Image as Picture
+    from pypdf import errors
+else:
+    errors = lazy("pypdf.errors")
+    pypdf = lazy("pypdf")
 
 MAX_SOURCE = 64 * 1024 * 1024
 """Maximum bytes of a file to read."""
@@ -168,18 +174,15 @@ def text_of_pdf(data: bytes) -> str:
 
 def _reader(data: bytes) -> Any:
     """Return a pypdf reader. Raises ImportError without pypdf, ValueError for a file that it can't open."""
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
-
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
-        reader = PdfReader(io.BytesIO(data))
+        reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
             raise ValueError("it is encrypted")
         len(reader.pages)
     except ValueError:
         raise
-    except DependencyError as error:  # needs another library to decrypt it
+    except errors.DependencyError as error:  # needs another library to decrypt it
         raise ValueError("it is encrypted") from error
     except Exception as error:  # pypdf raises errors of many kinds for damaged files
         raise ValueError(f"damaged ({error or type(error).__name__})") from error

@@ -9,9 +9,17 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from prunecli.util.lazy import lazy
 from prunecli.util.private_file import make_private, write_private
+
+if TYPE_CHECKING:
+    from prunecli.tui.prompting import pastes as prompting_pastes
+    from prunecli.util import paths
+else:
+    paths = lazy("prunecli.util.paths")
+    prompting_pastes = lazy("prunecli.tui.prompting.pastes")
 
 NO_PASTES: Mapping[int, str] = MappingProxyType({})
 
@@ -21,15 +29,11 @@ class Draft(NamedTuple):
     pastes: Mapping[int, str] = NO_PASTES
 
     def expanded(self) -> str:
-        from prunecli.tui.prompting.pastes import expanded
-
-        return expanded(self.text, self.pastes)
+        return prompting_pastes.expanded(self.text, self.pastes)
 
 
 def folder_of(history: Path, cwd: Path) -> Path:
-    from prunecli.util.paths import slug
-
-    return history.with_name("drafts") / slug(cwd)
+    return history.with_name("drafts") / paths.slug(cwd)
 
 
 class DraftFile:

@@ -2,8 +2,15 @@
 
 import os
 import shlex
+from typing import TYPE_CHECKING
 
 from prunecli.tools.files.media import is_media_name
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from urllib import parse
+else:
+    parse = lazy("urllib.parse")
 
 MAX_CHARS = 8_000
 _FILE = "file://"
@@ -29,9 +36,8 @@ def _readings(text: str) -> list[list[str]]:
 def _plain(path: str) -> str:
     if not path.startswith(_FILE):
         return os.path.expanduser(path)
-    from urllib.parse import unquote
 
-    return unquote("/" + path.removeprefix(_FILE).partition("/")[2])
+    return parse.unquote("/" + path.removeprefix(_FILE).partition("/")[2])
 
 
 def _is_one(path: str) -> bool:

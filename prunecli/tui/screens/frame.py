@@ -19,15 +19,25 @@ from prunecli.tui.widgets.status import StatusLines
 from prunecli.tui.widgets.welcome import Welcome
 from prunecli.tui.widths import use
 from prunecli.util.bindings import Keys
+from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     from prunecli.plugins.app import Brought
     from prunecli.tui.program import Program
+    from prunecli.tui.transcript import transcript_view
     from prunecli.tui.transcript.palette import Palette
     from prunecli.tui.transcript.transcript_view import Transcript
+    from prunecli.tui.widgets import menu as widgets_menu
+    from prunecli.tui.widgets import search_bar
+    from prunecli.tui.widgets import waiting as widgets_waiting
     from prunecli.tui.widgets.menu import Menu
     from prunecli.tui.widgets.question import Question
     from prunecli.tui.widgets.waiting import Waiting
+else:
+    search_bar = lazy("prunecli.tui.widgets.search_bar")
+    transcript_view = lazy("prunecli.tui.transcript.transcript_view")
+    widgets_menu = lazy("prunecli.tui.widgets.menu")
+    widgets_waiting = lazy("prunecli.tui.widgets.waiting")
 
 _TRANSCRIPT_KEYS = frozenset(
     {"r", "k", "j", "n", "N", "space", "left_square_bracket", "right_square_bracket"}
@@ -77,13 +87,9 @@ class Frame(Screen[None], inherit_bindings=False):
 
     async def mount_details(self, palette: "Palette") -> None:
         """Add the widgets that an empty session does not need."""
-        from prunecli.tui.transcript.transcript_view import Transcript
-        from prunecli.tui.widgets.menu import Menu
-        from prunecli.tui.widgets.waiting import Waiting
-
-        self.transcript = Transcript(palette, id="transcript")
-        self.menu = Menu()
-        self.waiting = Waiting(self._takes_back)
+        self.transcript = transcript_view.Transcript(palette, id="transcript")
+        self.menu = widgets_menu.Menu()
+        self.waiting = widgets_waiting.Waiting(self._takes_back)
         self.transcript.display = False
         self.transcript.copy_on_select = True
         await self.mount(self.transcript, self.waiting, before=self.activity)
@@ -199,18 +205,14 @@ class Frame(Screen[None], inherit_bindings=False):
     # Panels above the prompt ---------------------------------------------------------------------------------
 
     def open_search(self) -> None:
-        from prunecli.tui.widgets.search_bar import SearchBar
-
-        found = self.query(SearchBar)
+        found = self.query(search_bar.SearchBar)
         if found:
             found.first().focus_field()
         else:
-            self.mount(SearchBar(self.transcript, self.prompt), before=self.prompt)
+            self.mount(search_bar.SearchBar(self.transcript, self.prompt), before=self.prompt)
 
     def on_transcript_searched(self, message: "Transcript.Searched") -> None:
-        from prunecli.tui.widgets.search_bar import SearchBar
-
-        for bar in self.query(SearchBar):
+        for bar in self.query(search_bar.SearchBar):
             bar.found(message)
 
     def warn(self, text: str) -> None:

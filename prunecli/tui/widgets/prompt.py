@@ -14,11 +14,15 @@ from prunecli.tui.prompting.draft import Draft
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Editor
 from prunecli.util.bindings import Keys
+from prunecli.util.lazy import lazy
 from prunecli.util.paths import has_feature
 
 if TYPE_CHECKING:
+    from prunecli.tui.prompting import dropped
     from prunecli.tui.widgets.completer import Completer
     from prunecli.tui.widgets.question import Question
+else:
+    dropped = lazy("prunecli.tui.prompting.dropped")
 
 _WORDS = ("Ask, or / for commands", *([", @ for files"] if has_feature("attachments") else []))
 PLACEHOLDER = "".join([*_WORDS, ", ! for a shell command"])
@@ -130,10 +134,9 @@ class Prompt(Editor):
         if not text:
             self.post_message(ActionAsked("paste_image"))
             return
-        from prunecli.tui.prompting.dropped import as_mentions  # deferred, since startup does not need it
 
         root = self._completer.root if self._completer and not self.shell else None
-        super().received((as_mentions(text, root) if root else None) or text)
+        super().received((dropped.as_mentions(text, root) if root else None) or text)
 
     def clip(self, text: str, size: str) -> None:
         """Insert a mark for an image from the clipboard. The mark stands for this mention."""
