@@ -287,7 +287,7 @@ class Ui:
     confirm: Annotated[
         Literal["costly", "always", "never"],
         "Ask before prunes and undos: costly (a cent or more, or thinking lost), always or never.",
-        ALLOWED,
+        Refused("it decides what is done without a question"),
     ] = "costly"
     keys: Annotated[
         Mapping[str, str],

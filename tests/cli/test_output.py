@@ -39,6 +39,8 @@ WRITING = [
     "context mine",
     "context mine --json",
     "replay told.json --strategy pi",
+    "plugins list",
+    "plugins list --json",
     "replay told.json --strategy pi --json",
     "doctor",
     "trust",

@@ -25,7 +25,7 @@ from prunecli.model.requests import link
 from prunecli.model.signals import Notice, TextDelta
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import SHIPPED
-from prunecli.runtime.entry_numbers import bring_back
+from prunecli.runtime.entry_numbers import bring_back, carry_out
 from tests.e2e.bound import answers, clear, dropped, results, session, step, strips, turn, undo
 from tests.endpoint import Call, Endpoint, HttpError, Redacted, Reply, Rules, Text, Thinking
 from tests.waiting import DEADLINE
@@ -335,6 +335,7 @@ async def test_what_is_restored_at_the_end_costs_no_thinking_and_survives_a_resu
             digest, before = context.sha256(), context.messages()
             plan, effect = bring_back(runtime, [target])
             assert plan.allowed
+            carry_out(runtime, plan.events)
             assert effect.after == context.counts.context_tokens
             assert context.messages()[: len(before)] == before
             assert reduce(link, before, context.preamble.digest()).hex() == digest
@@ -360,7 +361,7 @@ async def test_what_is_restored_while_the_agent_runs_goes_in_where_steering_does
             def restore(told: object) -> None:
                 if isinstance(told, Record) and isinstance(told.event, ToolStarted):
                     for _ in range(2):  # the second time does nothing
-                        bring_back(runtime, [target])
+                        carry_out(runtime, bring_back(runtime, [target])[0].events)
 
             stop = runtime.session.subscribe(restore)
             assert (await runtime.submit("go on")).reason == "finished"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prunecli.context.todo_list import todos
-from prunecli.features.skills_and_memory.extensions import TODOS
+from prunecli.features.todo_and_ask.part import TODOS
 from prunecli.model.todos import folded
 from prunecli.runtime import Runtime
 from tests.e2e.bound import answers, dropped, session, turn

@@ -25,7 +25,7 @@ def test_the_tour_is_walked_to_its_end_with_enter_and_three_answers(
         onwards(terminal, "go on with the tour")
         terminal.wait_until(lambda screen: "pruned ~" in screen, "the prune")
         onwards(terminal, "/undo")
-        terminal.wait_for("tokens restored")
+        terminal.wait_for(" restored.")
         onwards(terminal, "/cost")
         terminal.wait_for("Cost")
         terminal.press("Escape")

@@ -281,7 +281,7 @@ def recount(context: Context, one: Chosen) -> Any:
     told = ledger(view_of(context), [])
     return type(told)(
         counts.scale.tokens(*scanned),
-        counts.scale.tokens(*withheld),
+        context.prune_history.shown_of(counts.scale.tokens(*withheld), counts.scale),
         len(kept),
         counts.scale.tokens(*total(map(counts.amount, kept))),
         told.context_tokens,

@@ -70,6 +70,7 @@ def test_a_recall_counts_against_it(tmp_path: Path) -> None:
 def test_restoring_what_was_held_back_counts_against_it(tmp_path: Path) -> None:
     runtime = held(tmp_path)
     result = next(entry.seq for entry in runtime.session.context.entries.values() if entry.kind == "result")
+    runtime.use_config(runtime.config.with_value("ui.confirm", "never"))
     run_line(runtime, f"/restore {result}")
     answered(runtime, 9_500, 40_100)
     assert runtime.status().ledger.to_json()["regret_usd"] == pytest.approx(40_100 * 3.75e-6), "as written"

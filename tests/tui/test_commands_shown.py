@@ -39,7 +39,7 @@ async def test_what_a_command_did_stands_above_what_it_says_of_it(tmp_path: Path
             await s.idle()
         s.conversation.command("/prune")
         said = [entry.text for entry in s.entries if isinstance(entry, Notice)]
-        assert [text[:8] for text in said] == ["✂ pruned", "Pruned 1"]
+        assert [text[:6] for text in said] == ["✂ prun", "Pruned"]
 
 
 async def test_what_changes_behind_a_screen_in_a_batch_is_painted_while_it_is_open(tmp_path: Path) -> None:
