@@ -19,7 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     events = redo(runtime.policy.view(context), runtime.session.records)
     if not events:
         is_undone = undone(runtime.session.records)
-        restored = "the restored entries are pinned, compacted or in progress"
+        restored = "the restored entries are pinned, summarized or in progress"
         return [Say(f"Nothing to redo: {restored if is_undone else 'no /undo since the last prune'}.")]
     effect = impact(context, events, runtime.policy.market)
 

@@ -22,7 +22,7 @@ from prunecli.util.figures import short
 
 
 class Clearing(NamedTuple):
-    """Tokens and tool uses that the endpoint cleared from one request."""
+    """Tokens and tool uses that the endpoint pruned from one request."""
 
     tokens: int = 0
     tool_uses: int = 0
@@ -31,7 +31,7 @@ class Clearing(NamedTuple):
     def words(self) -> str:
         """A one-line summary for the user."""
         uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
-        return f"endpoint cleared {uses}, ~{short(self.tokens)} tokens"
+        return f"endpoint pruned {uses}, ~{short(self.tokens)} tokens"
 
 
 NO_CLEARING = Clearing()
@@ -335,7 +335,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def cleared(self) -> Mapping[int, int]:
-        """The tokens that the endpoint cleared from the last request, by entry, except those removed since."""
+        """The tokens that the endpoint pruned from the last request, by entry, except those removed since."""
         scale = self.scale
         if not self._clearing.tokens:
             return {}

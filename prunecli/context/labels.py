@@ -121,7 +121,7 @@ def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
 
 def summary_label(entry: Entry) -> str:
     """Return the label of a summary, including whether the endpoint made it."""
-    return f"summary{' by the endpoint' if entry.block else ''} of compacted messages"
+    return f"summary{' by the endpoint' if entry.block else ''} of earlier messages"
 
 
 def state(context: Context, key: Key) -> State:
@@ -202,9 +202,9 @@ def why(context: Context, key: Key) -> str:
         case "restored":
             return f"not pruned automatically {spared_until(context, [key.seq])}"
         case "kept":
-            return "survived a compaction"
+            return "kept by a summary"
         case "summary":
-            return "written by the model in place of compacted messages"
+            return "written by the model in place of earlier messages"
         case _:
             return context.locked(entry.seq) or context.locked(_home(entry))
 

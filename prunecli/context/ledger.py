@@ -71,13 +71,13 @@ class Ledger:
         """The protected tokens in words: `~6.5K tokens in 1 result`."""
         said = _in_results(self.protected_tokens, self.protected_results)
         kept = _in_results(self.kept_tokens, self.kept_results)
-        return f"{said}, besides {kept} kept by a compaction" if self.kept_results else said
+        return f"{said}, besides {kept} kept by a summary" if self.kept_results else said
 
     @property
     def held_words(self) -> str:
-        """The tokens held back in words: `~9.4K tokens of 2 long results never sent`, "" for none."""
+        """The tokens held back in words: `~9.4K tokens of 2 long results not sent`, "" for none."""
         many = "s" * (self.held_results != 1)
-        said = f"~{short(self.held_tokens)} tokens of {self.held_results} long result{many} never sent"
+        said = f"~{short(self.held_tokens)} tokens of {self.held_results} long result{many} not sent"
         return said if self.held_results else ""
 
     def to_json(self) -> dict[str, Json]:

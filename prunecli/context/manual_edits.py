@@ -153,7 +153,7 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
         return "its exchange is already dropped", None
     edit = view.text_edit(entry)
     if edit is not None and edit.kind == "clear":
-        return "already cleared", None
+        return "already pruned", None
     what = f"output pruned — ~{view.told_of(entry):,} tokens"
     made = view.replaced("clear", entry, view.placeholder(entry, what))
     return ("" if made else "its placeholder would not be shorter"), made
@@ -168,7 +168,7 @@ def _untouchable(view: View, item: Entry | Exchange) -> str:
     entries = item.entries if isinstance(item, Exchange) else [item]
     home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
     if home < view.context.boundary:
-        return "it survived a compaction and can't be pruned"
+        return "it is kept by a summary and can't be pruned"
     return "in progress: the model has not answered it yet" if view.in_progress(item) else ""
 
 
@@ -297,7 +297,7 @@ def in_place(context: Context, seqs: Sequence[int]) -> Plan:
                 f"already shown again in entry {next(iter(copied.values()))}: prune that one first"
             )
         held = any(context.entries[seq].spilled for seq in seqs)
-        return refused("never sent whole: restore it at the end" if held else "nothing pruned here")
+        return refused("shortened: restore it at the end" if held else "nothing pruned here")
     whole = tuple(seq for seq in targets if seq not in named)
     with_it = f" with all of {_entries(whole)}" if whole else ""
     entries = tuple(named)

@@ -173,7 +173,7 @@ class Context:
         if seq in self.pinned:
             return "pinned"
         if seq < self.boundary:
-            return "kept by a compaction"
+            return "kept by a summary"
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
         return why_held(self.entries.get(seq), self.in_progress)

@@ -100,7 +100,7 @@ def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> N
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
     assert "Pruning saved $" in table.note
-    assert table.note.startswith("Pruning kept ~")
+    assert table.note.startswith("Pruning spared requests ~")
     assert "rewriting ~0 tokens" not in table.note, "nothing was written again"
     assert table.note.endswith(" net in this session.")
     assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]
@@ -126,7 +126,7 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     tokens, usd = short(found.rewritten), money(found.cost)
     assert f"rewriting ~{tokens} tokens to the cache cost ~{usd}" in cost.note
     assert f"{tokens} tokens to the prompt cache" in stats.text
-    assert f"paid       {usd:>8}" in stats.text
+    assert f"  more     {usd:>8}" in stats.text
     assert prunes.rows[0][7] == f"{tokens} {usd}"
     assert "listed" not in stats.text
     assert found.balance is not None
@@ -157,7 +157,7 @@ def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_p
     stats, prunes = run_line(runtime, "/prune-stats")
     assert isinstance(stats, Say)
     assert isinstance(prunes, Table)
-    assert [row[7].partition(" ")[0] for row in prunes.rows] == ["8.0K", "1.8K"]
+    assert [row[7].partition(" ")[0] for row in prunes.rows] == ["1.8K", "8.0K"]
     assert "9.8K tokens to the prompt cache" in stats.text
 
 

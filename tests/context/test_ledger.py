@@ -69,9 +69,7 @@ def test_everything_counts_since_the_compaction_boundary() -> None:
     talk.step("read", tokens(30), path="c")
     told = ledger(talk.view(), [])
     assert (told.scanned_tokens, told.protected_results, told.protected_tokens) == (30, 1, 30)
-    assert (
-        told.protected_words == "~30 tokens in 1 result, besides ~60 tokens in 1 result kept by a compaction"
-    )
+    assert told.protected_words == "~30 tokens in 1 result, besides ~60 tokens in 1 result kept by a summary"
 
 
 def test_the_figures_go_out_under_their_names() -> None:

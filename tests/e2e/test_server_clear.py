@@ -129,10 +129,10 @@ async def test_every_view_says_what_the_endpoint_cleared(tmp_path: Path) -> None
         assert said.text.startswith("Nothing to prune: the endpoint chooses which results it clears")
         (said,) = [effect for effect in prune_stats.run(runtime, "") if isinstance(effect, Say)]
         assert "tokens in 3 tool uses, by the endpoint" in said.text
-        assert "endpoint cleared 3 tool uses" in context_command.table(runtime).note
-        assert "endpoint cleared 3 tool uses" in status_line(runtime.status())
+        assert "endpoint pruned 3 tool uses" in context_command.table(runtime).note
+        assert "endpoint pruned 3 tool uses" in status_line(runtime.status())
         (bill,) = [effect for effect in cost.run(runtime, "") if isinstance(effect, Table)]
-        assert "The endpoint itself cleared ~" in bill.note
+        assert "The endpoint itself pruned ~" in bill.note
         figures = json.loads(json.dumps(ledger(runtime).to_json()))
         assert figures["cleared_tool_uses"] == 3
         assert figures["cleared_tokens"] > 0

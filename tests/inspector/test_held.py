@@ -52,7 +52,7 @@ def event_of(talk: Talk, seq: int) -> ToolResult:
 def test_the_transcript_shows_all_of_it_with_the_rest_marked() -> None:
     talk, seq = begun()
     event = event_of(talk, seq)
-    assert outcome_of(event).endswith(" lines · 180 lines held back")
+    assert outcome_of(event).endswith(" lines · 180 lines not sent")
     body = body_of(event)
     assert isinstance(body, Output)
     assert body.text == WHOLE
@@ -67,7 +67,7 @@ def test_colors_of_a_command_are_left_out_of_a_result_sent_in_part() -> None:
     talk.user()
     seq = long(talk, WHOLE.replace("line", "\x1b[31mline\x1b[0m"))
     event = replace(event_of(talk, seq), details={"exit_code": 0})
-    assert outcome_of(event) == "line 0200.......... · 187 lines held back"
+    assert outcome_of(event) == "line 0200.......... · 187 lines not sent"
     body = body_of(event)
     assert isinstance(body, Output)
     assert body.text == WHOLE
@@ -116,7 +116,7 @@ def test_the_exports_have_all_of_it_and_say_what_was_held_back() -> None:
     messages = exported(records, "messages").text, exported(records, "messages", whole=True).text
     assert ["line 0100" in text for text in messages] == [False, True]
     markdown = exported(records, "markdown").text
-    assert "held back from the model: 180 of 200 lines" in markdown
+    assert "not sent to the model: 180 of 200 lines" in markdown
     assert "line 0100" in markdown
 
 
@@ -160,8 +160,8 @@ def test_the_inspector_shows_it_and_restores_it_at_the_end() -> None:
     held = talk.entry(seq).held_tokens
     assert outline.node(key).held == outline.node(Key("turn", 0)).held == held
     row = Row(2, key, unfolds=False, is_open=False)
-    assert cells_of(outline.node(key), row, "").state == f"live, {held} held back"
-    assert in_place(talk.context, [seq]).refusal == "never sent whole: restore it at the end"
+    assert cells_of(outline.node(key), row, "").state == f"shortened ({held} not sent)"
+    assert in_place(talk.context, [seq]).refusal == "shortened: restore it at the end"
     planned = plan(talk.view(), outline, "restore", key)
     assert planned.entries == (seq,)
     [event] = planned.events

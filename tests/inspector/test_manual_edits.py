@@ -53,8 +53,8 @@ def test_what_survived_a_compaction_is_not_pruned() -> None:
     talk.user()
     talk.say()
     talk.compact(3, 5)
-    assert "survived a compaction" in planned(talk, "prune", Key("result", kept)).refusal
-    assert "survived a compaction" in planned(talk, "prune", Key("exchange", 1)).refusal
+    assert "kept by a summary" in planned(talk, "prune", Key("result", kept)).refusal
+    assert "kept by a summary" in planned(talk, "prune", Key("exchange", 1)).refusal
     assert "summary" in planned(talk, "prune", Key("turn", talk.seq - 1)).refusal
     assert planned(talk, "pin", Key("result", kept)).refusal
 
@@ -155,7 +155,7 @@ def test_a_command_output_is_cleared_and_the_command_stays() -> None:
     assert "output of this command" in one.what
     talk.add(one.events[0])
     assert talk.entry(command).typed == ["!ls"]
-    assert "already cleared" in planned(talk, "prune", Key("turn", command)).refusal
+    assert "already pruned" in planned(talk, "prune", Key("turn", command)).refusal
 
 
 def test_the_price_of_an_act_is_the_gates() -> None:

@@ -50,7 +50,7 @@ def test_undoing_a_prune_whose_record_was_restored_before_changes_nothing_more()
 
 def test_marks_say_what_was_saved() -> None:
     assert label(CLEAR, None) == "pruned ~4.1K"
-    assert label(TRIM, None) == "trimmed ~3.1K"
+    assert label(TRIM, None) == "pruned ~3.1K"
     assert label(DROP, 2_900) == "pruned ~2.9K"
     assert label(DROP, None) == "pruned"
     assert label(Edit("strip", 4, None, None, 10, 0), None) == "not sent again"

@@ -127,10 +127,10 @@ def test_a_result_that_was_sent_in_part_says_how_much() -> None:
     found = ToolResult(
         "t1", "grep", (Text("text"),), details={"matches": 1_500}, spilled=Spilled(9_000, note)
     )
-    assert outcome_of(found) == "1,500 matches · 1,240 lines held back"
+    assert outcome_of(found) == "1,500 matches · 1,240 lines not sent"
     for what, said in (("1 of 9 lines", "1 line"), ("1,240 of 1,500 characters", "1,240 characters")):
         note = f"[{what} held back | recall 17 lines 5]"
-        assert outcome_of(replace(found, spilled=Spilled(9_000, note))) == f"1,500 matches · {said} held back"
+        assert outcome_of(replace(found, spilled=Spilled(9_000, note))) == f"1,500 matches · {said} not sent"
 
 
 def test_an_image_is_shown_as_words() -> None:

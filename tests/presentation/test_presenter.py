@@ -326,7 +326,7 @@ def test_only_the_thought_of_a_stripped_message_is_marked() -> None:
 
 def test_a_compaction_is_a_rule_across_with_its_summary_folded_below() -> None:
     rule, summary = told(*records(CompactionApplied("# sum", 2, 9, 120_000, 24_000, "tests")))
-    assert rule == Add(0, shown.Divider("compacted · 120K → 24.0K tokens"))
+    assert rule == Add(0, shown.Divider("summarized · 120K → 24.0K tokens"))
     assert isinstance(summary, Add)
     assert isinstance(summary.entry, shown.ToolCall)
     assert summary.entry.body == shown.Output("# sum", "markdown")
@@ -453,5 +453,5 @@ def test_a_summary_that_ends_leaves_what_is_told_next() -> None:
     assert told(*ended, to=to)[-2:] == [Tail(0, ()), Put(0, shown.Assistant(""))]
     compacted = CompactionApplied("The goal.", 0, 5, 90_000, 9_000)
     entries = seen(told(*records(compacted), TextDelta("So,"), to=to))
-    assert entries[1] == shown.Divider("compacted · 90.0K → 9.0K tokens")
+    assert entries[1] == shown.Divider("summarized · 90.0K → 9.0K tokens")
     assert entries[3] == shown.Assistant("So,")

@@ -205,10 +205,10 @@ async def test_the_statistics_and_the_table_say_what_was_held_back(tmp_path: Pat
     [(seq, _)] = results(runtime)
     said = prune_stats.run(runtime, "")[0]
     assert isinstance(said, Say)
-    assert re.search(r"^held back +\S+K tokens never sent, of 1 long result$", said.text, re.MULTILINE)
+    assert re.search(r"^shortened +\S+K tokens not sent, of 1 long result$", said.text, re.MULTILINE)
     listed = context_table(runtime)
-    assert " tokens held back" in next(row for row in listed.rows if row[0] == str(seq))[5]
-    assert " tokens of 1 long result never sent" in listed.note
+    assert " tokens not sent" in next(row for row in listed.rows if row[0] == str(seq))[5]
+    assert " tokens of 1 long result not sent" in listed.note
     await runtime.close()
 
 

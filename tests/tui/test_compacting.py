@@ -47,7 +47,7 @@ async def test_it_shows_its_last_words_how_much_is_written_and_what_stops_it(
         await s.until_shown("Summarizing the older part", "characters", "Esc stops", "│ The goal is to f")
         event.set()
         await s.idle()
-        await s.until_shown("compacted ·", "✓ summary")
+        await s.until_shown("summarized ·", "✓ summary")
         assert len(compactions(s)) == 1
         assert "│ The goal" not in s.screen_text()
 
@@ -76,5 +76,5 @@ async def test_one_by_the_endpoint_looks_the_same_and_says_so(tmp_path: Path) ->
         await talk(s)
         await s.type("/compact", "enter")
         await s.idle()
-        await s.until_shown("compacted ·", "✓ summary", "by the endpoint")
+        await s.until_shown("summarized ·", "✓ summary", "by the endpoint")
         assert compactions(s)[0].block == block

@@ -179,7 +179,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         await s.until_shown("Done: clear this result · ~", "u to undo", "cleared: by you")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
-        await s.until_shown("Already cleared")
+        await s.until_shown("Already pruned")
         assert len(s.runtime.session.records) == count
         await s.pilot.press("u")
         assert isinstance(last(s), PrunReverted)
@@ -401,7 +401,7 @@ async def test_c_raises_the_cap_of_a_kind_for_results_to_come(tmp_path: Path) ->
         await s.pilot.press("c")
         await s.until_shown("Only for a result that was sent in part")
         await mark(s, "result", cut)
-        await s.until_shown("┊ held back ~", "held back (c to send more next time)")
+        await s.until_shown("┊ shortened ~", "not sent (c to send more next time)")
         await s.pilot.press("c")
         await s.until_shown("spill.read = 10000 for this session; what was sent stays as it is")
         assert s.runtime.choices.caps.of("read") == 10_000

@@ -65,7 +65,7 @@ def _row(context: Context, spared: Mapping[int, str], entry: Entry, tokens: int)
     if not why:
         why = spared.get(entry.seq, "")
     if entry.spilled:
-        held = f"{short(context.counts.scale.tokens(entry.held_tokens))} tokens held back"
+        held = f"{short(context.counts.scale.tokens(entry.held_tokens))} tokens not sent"
         why = f"{held}; {why}" if why else held
     size = short(context.counts.told(entry) or 0)
     return (str(entry.seq), _what(entry), short(max(0, tokens)), size, state, why)

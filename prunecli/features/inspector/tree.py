@@ -207,7 +207,7 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
     )
     state = state_word(node)
     if node.held:
-        state += f", {short(node.held)} held back" if wide else f", {short(node.held)} unsent"
+        state = f"shortened ({short(node.held)} not sent)" if wide else "shortened"
     if node.again >= 0:
         state += f", shown again at {node.again}" if wide else f", see {node.again}"
     return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))

@@ -56,7 +56,7 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
     if found.held:
-        items.append((None, f"┊ held back ~{short(found.held)}"))
+        items.append((None, f"┊ shortened ~{short(found.held)}"))
     if found.cleared.tokens:
         items.append((None, f"✂ {found.cleared.words}"))
     return items
@@ -114,7 +114,7 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
 
 def _held(node: Node) -> Piece:
     """Return the tokens that were never sent, with the key that raises the cap of a result's kind."""
-    held = f"~{short(node.held)} held back"
+    held = f"~{short(node.held)} not sent"
     more = (f"{held} (c to send more next time)",) if node.key.kind == "result" else ()
     return Piece((*more, held, ""), "$muted", 4)
 
@@ -232,9 +232,9 @@ HELP: tuple[tuple[str, str], ...] = (
     ("size", "its size before pruning"),
     ("age", "requests since it was added"),
     ("carried", "tokens × requests that included it"),
-    ("state", "restored: brought back by an undo; not pruned automatically for a while"),
+    ("state", "restored: shown again after an undo; not pruned automatically for a while"),
     ("", "see 45: shown again at the end, as entry 45"),
-    ("", "4.3K held back, or unsent: the part of a long output that was never sent"),
+    ("", "shortened: only a part of a long output was sent"),
 )
 """The help shown for `?`."""
 

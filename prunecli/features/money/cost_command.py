@@ -15,7 +15,7 @@ from prunecli.runtime.balance import payments
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, money, share, short
 
-_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "kept out", "saved")
+_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned", "saved")
 """Token columns: uncached input, cache reads and writes, cache share, output, and tokens that pruning kept out."""
 
 UNKNOWN = "$ ?"
@@ -152,16 +152,14 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         names = ", ".join(unknown)
         lines.append(f'No known price for {names}; set [models."NAME"] prices in config.toml.')
     if not found.withheld and not found.rewritten:
-        lines.append("Pruning withheld nothing from requests.")
+        lines.append("Pruning has saved nothing so far.")
     elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         rewriting = (
             f" and caused ~{short(found.rewritten)} tokens to be rewritten to the cache"
             if found.rewritten
             else ""
         )
-        lines.append(
-            f"Pruning kept ~{short(found.withheld)} tokens out of requests{rewriting}; prices unknown."
-        )
+        lines.append(f"Pruning spared requests ~{short(found.withheld)} tokens{rewriting}; prices unknown.")
     else:
         again = (
             f"; fetching {counted(fetches, 'result')} again cost ~{money(found.regret)}" if fetches else ""
@@ -172,10 +170,10 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
             else ""
         )
         lines.append(
-            f"Pruning kept ~{short(found.withheld)} tokens out of requests, saving ~{money(found.saved)}"
+            f"Pruning spared requests ~{short(found.withheld)} tokens, saving ~{money(found.saved)}"
             f"{rewriting}{again}."
         )
         lines.append(f"Pruning {net(found.balance)} in this session.")
     if found.cleared:
-        lines.append(f"The endpoint itself cleared ~{short(found.cleared)} of these tokens.")
+        lines.append(f"The endpoint itself pruned ~{short(found.cleared)} of these tokens.")
     return "\n".join(lines)

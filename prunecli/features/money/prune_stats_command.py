@@ -46,7 +46,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     protected, _, where = ledger.protected_words.partition(" ")
     summary = [
         f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
-        f"pruned     {_about(ledger.pruned_tokens):>8} tokens withheld now",
+        f"pruned     {_about(ledger.pruned_tokens):>8} tokens that the model does not see now",
         *_cleared(ledger),
         *_held(ledger),
         f"protected  {protected:>8} {where}",
@@ -55,7 +55,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"cost       {money(bill.cost):>8} in {counted(bill.requests, 'request')}",
     ]
     balance = runtime.balance.now
-    summary += _balance(balance, len(history.fetches))
+    summary = [*_balance(balance, len(history.fetches)), *summary]
     if not tracked:
         return [Say("\n".join(summary) + "\nno prunes yet")]
     again = sum(len(row.rereads) for row in tracked)
@@ -65,7 +65,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     summary.append(f"re-reads   {again:>8} of pruned content")
     ended = _ended(runtime)
     rows = tuple(
-        _row(row, cost, runtime.setup.zone, ended(row)) for row, cost in zip(tracked, costs, strict=True)
+        _row(row, cost, runtime.setup.zone, ended(row))
+        for row, cost in reversed(list(zip(tracked, costs, strict=True)))
     )
     return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
 
@@ -102,26 +103,23 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
     if not (found.withheld or found.cost or found.regret):
         return []
     lines = (
-        ("saved", found.saved, f"by keeping {short(found.withheld)} tokens out of requests"),
-        ("paid", found.cost, "for rewriting tokens to the prompt cache"),
-        ("regret", found.regret, f"for fetching {counted(fetches, 'result')} again"),
+        ("less", found.saved, f"by sparing requests {short(found.withheld)} tokens"),
+        ("more", found.cost, "for rewriting tokens to the prompt cache"),
+        ("more", found.regret, f"for fetching {counted(fetches, 'result')} again"),
     )
-    rows = [f"{name:<10} {money(usd):>8} {words}" for name, usd, words in lines]
-    return [
-        *rows,
-        f"balance    {money(abs(found.balance)):>8} {'saved' if found.balance >= 0 else 'lost'} in this session",
-    ]
+    rows = [f"  {name:<8} {money(usd):>8} {words}" for name, usd, words in lines if usd]
+    return [f"saved      {money(found.balance):>8} in this session", *rows]
 
 
 def _cleared(ledger: Ledger) -> list[str]:
     uses = ledger.cleared_tool_uses
     what = f"tokens in {counted(uses, 'tool use')}, by the endpoint"
-    return [f"cleared    {short(ledger.cleared_tokens):>8} {what}"] if ledger.cleared_tokens else []
+    return [f"endpoint   {short(ledger.cleared_tokens):>8} {what}"] if ledger.cleared_tokens else []
 
 
 def _held(ledger: Ledger) -> list[str]:
-    what = f"tokens never sent, of {counted(ledger.held_results, 'long result')}"
-    return [f"held back  {_about(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
+    what = f"tokens not sent, of {counted(ledger.held_results, 'long result')}"
+    return [f"shortened  {_about(ledger.held_tokens):>8} {what}"] if ledger.held_results else []
 
 
 def _about(tokens: int) -> str:

@@ -70,7 +70,7 @@ class Effects(base.Effects):
     async def compact(self, focus: str) -> Done | None:
         before = self.runtime.session.context.counts.context_tokens
         if not await self.runtime.compact(focus):
-            raise PrunecliError("the session was not compacted")
+            raise PrunecliError("the session was not summarized")
         after = self.runtime.session.context.counts.context_tokens
         self.say(Say(f"Compacted: {short(before)} -> {short(after)} tokens"))
         return None

@@ -83,7 +83,7 @@ def label(
         case "drop":
             return f"pruned ~{short(tokens)}" if tokens else "pruned"
         case "trim":
-            return f"trimmed ~{short(saved(edit))}"
+            return f"pruned ~{short(saved(edit))}"
         case "repair":
             return "repaired"
         case "strip":

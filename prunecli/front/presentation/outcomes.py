@@ -121,7 +121,7 @@ def outcome_of(result: ToolResult) -> str:
         if unit == "line" and isinstance(result.details.get("last_line"), int):
             whole = rest.partition(" ")[0]  # of the file, of which the tool itself may have read a part
             return f"{_number(whole) - _number(count):,} of {whole} lines sent"
-        held = f"{counted(_number(count), unit)} held back"
+        held = f"{counted(_number(count), unit)} not sent"
     return " · ".join(filter(None, (_outcome(result), held)))
 
 

@@ -362,7 +362,7 @@ class Presenter:
         body = shown.Output(event.summary, "markdown")
         by = "by the endpoint" if event.block else "by the model"
         summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, by, body=body)
-        return [self._add(shown.Divider(f"compacted · {sizes}")), self._add(summary)]
+        return [self._add(shown.Divider(f"summarized · {sizes}")), self._add(summary)]
 
     def abandon(self) -> None:
         for slot, _ in self._calls.values():

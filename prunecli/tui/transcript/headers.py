@@ -143,7 +143,7 @@ def _fitted(outcome: str, most: int) -> str:
     """Cut an outcome to this width. That only a part of the result was sent stays visible."""
     said, _, held = outcome.rpartition(" · ")
     room = most - width_of(_IN_PART)
-    if width_of(outcome) <= most or not said or not held.endswith(" held back") or room < width_of(_IN_PART):
+    if width_of(outcome) <= most or not said or not held.endswith(" not sent") or room < width_of(_IN_PART):
         return clip(outcome, most)
     return clip(said, room) + _IN_PART
 

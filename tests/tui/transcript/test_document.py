@@ -88,13 +88,13 @@ def test_the_outcome_takes_the_room_that_the_line_has(width: int, least: int):
 @pytest.mark.parametrize(
     ("width", "end"),
     [
-        (160, "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines held back"),
+        (160, "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines not sent"),
         (80, "exit 1 · 8 faile… · in part"),
         (60, "exit 1 · 8 faile…"),
     ],
 )
 def test_a_result_that_was_sent_in_part_says_so_if_there_is_room(width: int, end: str) -> None:
-    said = "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines held back"
+    said = "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines not sent"
     long = "pytest -q " + "a" * 45
     entry = call(ToolState.OK, argument=long, outcome=said, body=OUTPUT, duration_ms=1700, tokens=657)
     assert f"   {end} " in rows(document(entry, width=width))[0].text

@@ -185,7 +185,7 @@ def _fate(report: Reported) -> Iterator[str]:
             yield f"<pre>{plain(report.instead)}</pre>"
     elif report.entry.spilled:
         what = held_words(report.entry.text)
-        yield f'<p class="fate">held back from the model: {_line(what or "a part")}</p>'
+        yield f'<p class="fate">not sent to the model: {_line(what or "a part")}</p>'
 
 
 def _folded(head: str, inner: str, *, is_open: bool) -> Iterator[str]:

@@ -77,7 +77,7 @@ def _mark(report: Reported) -> Iterator[str]:
         if report.instead:
             yield from _fenced(report.instead)
     elif report.entry.spilled:
-        yield f"> held back from the model: {held_words(report.entry.text) or 'a part'}"
+        yield f"> not sent to the model: {held_words(report.entry.text) or 'a part'}"
         yield ""
 
 
