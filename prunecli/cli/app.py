@@ -16,6 +16,7 @@ from prunecli.cli import completions
 from prunecli.cli.flags import FLAGS, INSTANT, Flag, commands, read
 from prunecli.cli.installed import installed
 from prunecli.cli.shared import complaining
+from prunecli.plugins.features import features
 from prunecli.plugins.foreign import ForeignFailed, called
 from prunecli.util.errors import UsageError
 from prunecli.util.lazy import lazy
@@ -127,7 +128,10 @@ def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer
 def _parameter(flag: Flag) -> Parameter:
     """Return a flag as a typer option. `read` has already parsed the value, so its type is text."""
     metavar = "|".join(flag.choices) or flag.value or None
-    option = typer.Option(*flag.names, metavar=metavar, help=flag.help, autocompletion=_completer(flag))
+    agents = [f"@{name}" for name in features().of("sessions")]
+    others = f", or one of {', '.join(agents[:2])} ..." if agents else ""
+    text = flag.help.replace("{others}", others)
+    option = typer.Option(*flag.names, metavar=metavar, help=text, autocompletion=_completer(flag))
     if flag.name == "--version":
         option = typer.Option(*flag.names, help=flag.help, callback=_version, is_eager=True)
     kind: Any = str | None if flag.value else bool

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prunecli.cli.installed import installed
-from prunecli.plugins.features import features
 from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
 from prunecli.util.near import near
@@ -103,9 +102,6 @@ def _rules(text: str) -> str:
 EFFORTS = ("default", "low", "medium", "high", "xhigh", "max")
 FORMATS = ("text", "json", "stream-json")
 
-_AGENTS = [f"@{name}" for name in features().of("sessions")]
-_OTHERS = f", or one of {', '.join(_AGENTS[:2])} ..." if _AGENTS else ""
-
 FLAGS = (
     Flag(("-p", "--print"), "Run without the interface, print the answer and exit.", "headless"),
     Flag(("--output-format",), "Output format for --print.", "output_format", "FORMAT", FORMATS),
@@ -128,7 +124,7 @@ FLAGS = (
     Flag(("-c", "--continue"), "Continue the last session of this directory.", "continue_last"),
     Flag(
         ("-r", "--resume"),
-        f"Resume a session{_OTHERS}; omit ID to choose.",
+        "Resume a session{others}; omit ID to choose.",
         "resume",
         "ID",
         (),
