@@ -30,11 +30,11 @@ def _milliseconds() -> float:
 
 
 class Transcript(Navigator, can_focus=True):
-    """The widget that shows entries. It posts `LostThinking`, `RestoreRequested`, `Opened` and `Searched`."""
+    """The widget that shows entries. It posts `Unseen`, `RestoreRequested`, `Opened` and `Searched`."""
 
     FOCUS_ON_CLICK = False  # typing stays in the prompt
 
-    class LostThinking(Message):
+    class Unseen(Message):
         def __init__(self, transcript: "Transcript", count: int) -> None:
             super().__init__()
             self.transcript, self.count = transcript, count
@@ -223,7 +223,7 @@ class Transcript(Navigator, can_focus=True):
         if count != self._unseen:
             self._unseen = count
             self.pill_label = f" ↓ {count} new " if count else ""
-            self.post_message(self.LostThinking(self, count))
+            self.post_message(self.Unseen(self, count))
 
     def clicked(self, x: int, y: int) -> None:
         """Handle a click: on the pill go to the bottom, on "restore" ask for the entry, on a fold line toggle it."""

@@ -104,7 +104,7 @@ class Showing(App[None]):
         super().copy_to_clipboard(text)
         self.copied.append(text)
 
-    def on_transcript_unseen(self, message: Transcript.LostThinking) -> None:
+    def on_transcript_unseen(self, message: Transcript.Unseen) -> None:
         self.told.append(("unseen", message.count))
 
     def on_transcript_restore_requested(self, message: Transcript.RestoreRequested) -> None:
