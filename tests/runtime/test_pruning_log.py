@@ -69,7 +69,7 @@ async def test_prune_stats_shows_each_prune_with_its_rereads(tmp_path: Path) -> 
     run_line(runtime, "/undo")
     table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
     assert table.headings[4:9] == ("before", "after", "saved", "cache cost", "re-reads")
-    first, undo = table.rows
+    undo, first = table.rows  # the newest first
     assert first[9].endswith("(undone)")
     assert first[8].startswith("1, ~")
     assert undo[3] == "undo"
@@ -83,7 +83,7 @@ async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Pat
 
     def reasons() -> list[str]:
         table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
-        return [row[9] for row in table.rows]
+        return [row[9] for row in reversed(table.rows)]
 
     before = runtime.session.records[-1].seq
     run_line(runtime, "/prune")
@@ -98,7 +98,7 @@ async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Pat
     run_line(runtime, "/prune")
     runtime.emit(UserMessage((Text("go on"),)))
     runtime.emit(CompactionApplied("the gist", 0, runtime.session.records[-1].seq))
-    assert reasons()[2:] == ["the user asked for it (compacted)"]
+    assert reasons()[2:] == ["the user asked for it (summarized)"]
     (undo,) = run_line(runtime, "/undo")
     assert undo == Say("Nothing to undo: no prune is in effect.")
 

@@ -92,7 +92,7 @@ def _ended(runtime: Runtime) -> Callable[[PruneStats], str]:
             return ""
         prun = context.pruns.get(row.seq)
         edits = prun.event.edits if prun and isinstance(prun.event, PrunApplied) else ()
-        return "compacted" if any(context.in_force(row.seq, edit) for edit in edits) else "undone"
+        return "summarized" if any(context.in_force(row.seq, edit) for edit in edits) else "undone"
 
     return ended
 
