@@ -191,7 +191,7 @@ _BEFORE: Mapping[str, frozenset[str]] = {
     "sessions audit": LOADING,
     "demo": frozenset(("--config", "--set", "--theme", "--plain", "--inline")),
 }
-"""The flags that have an effect before one of our subcommands; others are rejected there. Features say theirs."""
+"""The flags with an effect before one of our subcommands; others are rejected there. Features declare their own."""
 
 _GROUPS = ("sessions", "config")
 """The subcommands with subcommands of their own."""

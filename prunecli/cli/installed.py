@@ -1,4 +1,4 @@
-"""What is installed, for the subcommands. A project's plugins bring none: nothing of it acts before it is trusted."""
+"""What is installed, for the subcommands: a project's plugins are left out, since subcommands ask for no trust."""
 
 import os
 from functools import cache

@@ -50,7 +50,7 @@ def begun(function: Callable[[], R]) -> "Future[R]":
     def run() -> None:
         try:
             result = function()
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # it is told to whoever waits
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the future raises it
             with suppress(InvalidStateError):  # nobody waits any more
                 future.set_exception(ForeignFailed(described(error)))
         else:
