@@ -120,7 +120,7 @@ def _parameters() -> Iterator[Parameter]:
 def _completer(flag: Flag) -> Callable[[str], list[str] | list[completions.Offer]] | None:
     """Return the completer of the flag's value; None for files and for values that cannot be completed."""
     if flag.choices:
-        return lambda incomplete: [one for one in flag.choices if one.startswith(incomplete)]
+        return lambda incomplete: [choice for choice in flag.choices if choice.startswith(incomplete)]
     known = {"--resume": completions.sessions, "--model": completions.models, "--theme": completions.themes}
     return known.get(flag.name)
 

@@ -385,7 +385,9 @@ def hidden(runtime: Runtime) -> tuple[str, ...]:
 
 def _own_words(runtime: Runtime) -> frozenset[str]:
     return frozenset(
-        name for one in all_commands(runtime.config.installed) for name in (one.name, *one.aliases)
+        name
+        for command in all_commands(runtime.config.installed)
+        for name in (command.name, *command.aliases)
     )
 
 

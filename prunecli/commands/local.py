@@ -27,11 +27,15 @@ def _found(runtime: Runtime) -> Sequence[Effect]:
     """Look for servers. Runs in a thread."""
     places = ports(runtime.setup.environ)
     servers = find(places)
-    for one in servers:
-        if one.models:
-            runtime.offered.keep(one.models, one.address)
-    said = [Say(f"{one.title} at {one.address} {one.problem}.", "warning") for one in servers if one.problem]
-    choices = tuple(choice for one in servers for choice in _choices(runtime, one))
+    for server in servers:
+        if server.models:
+            runtime.offered.keep(server.models, server.address)
+    said = [
+        Say(f"{server.title} at {server.address} {server.problem}.", "warning")
+        for server in servers
+        if server.problem
+    ]
+    choices = tuple(choice for server in servers for choice in _choices(runtime, server))
     if choices:
         return [*said, Choose("Model on this machine", "local", choices)]
     listed = ", ".join(map(str, places)) or "none"

@@ -75,7 +75,7 @@ def _listed(runtime: Runtime, rows: Rows) -> Sequence[Effect]:
 
 def _choose(runtime: Runtime, rows: Rows) -> Choose:
     """Return the models to choose from: those that the endpoint lists, or else those of the table."""
-    table, offers = _table(runtime), {one.name: one for one in rows}
+    table, offers = _table(runtime), {row.name: row for row in rows}
     names = list(offers) or list(table.names())
     names += [name for name in map(table.resolve, runtime.config.models) if name not in names]
     if runtime.model_name not in (*names, *MODEL_ALIASES):

@@ -88,7 +88,7 @@ def _choose_of(runtime: Runtime, agent: str) -> Choose:
     )
     newest = f", the newest {_MOST_CHOICES} of {len(found)}" if len(found) > _MOST_CHOICES else ""
     title = f"Sessions of {name} in this directory{newest}" if found else f"No sessions of {name} here"
-    return Choose(title, "resume", choices, about="\n".join(f"Cannot read {one}" for one in problems))
+    return Choose(title, "resume", choices, about="\n".join(f"Cannot read {problem}" for problem in problems))
 
 
 def _local(milliseconds: int, zone: tzinfo | None) -> datetime:

@@ -104,10 +104,10 @@ def amount_of(context: "Context", event: UserMessage) -> Amount:
     entries = [context.entries[seq] for seq in event.restores]
     texts = Amount(sum(map(counts.counter.count, _new_texts(event, entries))))
     of_entries = (
-        counts.amount(one).plus(Amount(one.held_tokens))
-        if one.kind == "result"
-        else Amount(exact=one.image_tokens)
-        for one in entries
+        counts.amount(entry).plus(Amount(entry.held_tokens))
+        if entry.kind == "result"
+        else Amount(exact=entry.image_tokens)
+        for entry in entries
     )
     return total((texts, *of_entries))
 

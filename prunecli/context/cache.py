@@ -142,7 +142,7 @@ class Cache:
         context = self._context
         if not self.marks:  # the log has no breakpoints
             return same
-        shown = (planned.get(one.seq) or context.counts.items[one.seq] for one in context.items[same:])
+        shown = (planned.get(item.seq) or context.counts.items[item.seq] for item in context.items[same:])
         first = next((one for one in shown if one.memos or not one.hidden), None)
         joins = first is not None and (bool(first.memos) or first.head.kind != "assistant")
         return context.wire.last_prompt(same, joins=joins)

@@ -435,7 +435,9 @@ class TokenCounts(EntryTokens):
     def uncounted(self) -> list[Entry]:
         """The entries to count before all sums are known. Count them in a thread if they are many or large."""
         items, known = [self.items[seq] for seq in self._uncounted], self.is_known
-        return [one for item in items for one in item.parts if not known(one, item.edits, silent=item.silent)]
+        return [
+            part for item in items for part in item.parts if not known(part, item.edits, silent=item.silent)
+        ]
 
     def _count(self) -> None:
         self.settle()  # a report may tell the size of a document, so that more is to be counted

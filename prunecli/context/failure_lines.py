@@ -43,7 +43,7 @@ class Quoted(NamedTuple):
 
     def behind(self, place: int) -> "Quoted":
         """Return the quoted lines that begin at this place or later."""
-        return Quoted([one for one in self.lines if one[0] >= place], self.left)
+        return Quoted([line for line in self.lines if line[0] >= place], self.left)
 
     @property
     def text(self) -> str:

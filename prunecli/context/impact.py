@@ -256,7 +256,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
         overlay = Overlay(context, planned)
         heads, dropped = [head.seq for head in overlay.heads()], overlay.dropped()
         moves = _moves(context, overlay, dropped, heads)
-        moved = (one.seq for answers in moves for one in answers)
+        moved = (answer.seq for answers in moves for answer in answers)
         shown = {seq: overlay.item(context.entries[seq], dropped) for seq in (*heads, *altered, *moved)}
         edited = {seq: shown[seq] for seq in heads}
         appended = total(amount_of(context, event) for event in planned if isinstance(event, UserMessage))
@@ -270,7 +270,7 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
         later, now = map(counts.withheld_by, behind), counts.withheld_of(item.head.seq for item in behind)
         withheld = total(later).minus(now)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
-        if others := [counts.thinking(one) for one in answers if one.seq not in edited]:
+        if others := [counts.thinking(answer) for answer in answers if answer.seq not in edited]:
             freed = freed.plus(total(others).times(sign))
     before = counts.context_tokens
     cleared = counts.cleared

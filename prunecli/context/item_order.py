@@ -132,20 +132,20 @@ def covers(event: CompactionApplied, item: Entry) -> bool:
 
 def words_left(event: CompactionApplied, summaries: Iterable[Entry]) -> list[Entry]:
     """Return the summaries with user messages that no later compaction has replaced."""
-    return [one for one in summaries if not event.head_end < one.seq < event.tail_start]
+    return [summary for summary in summaries if not event.head_end < summary.seq < event.tail_start]
 
 
 def replaced(summaries: Iterable[Entry], items: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return the summaries that are neither among these items nor merged into one of them."""
     known = {one.seq for item in items for one in (item, *item.beside)}
-    return tuple(one for one in summaries if one.seq not in known)
+    return tuple(summary for summary in summaries if summary.seq not in known)
 
 
 def words_behind(items: Sequence[Entry], summaries: Iterable[Entry]) -> dict[int, list[Entry]]:
     """Map each item to the summaries whose user messages follow it. The item is the last one before their record."""
     found: dict[int, list[Entry]] = {}
-    for one in summaries:
-        before = (item for item in reversed(items) if item is one or place(item) < one.seq)
+    for summary in summaries:
+        before = (item for item in reversed(items) if item is summary or place(item) < summary.seq)
         if host := next(before, None):
-            found.setdefault(host.seq, []).append(one)
+            found.setdefault(host.seq, []).append(summary)
     return found

@@ -163,9 +163,12 @@ class LostThinking:
         """Handle a response about to be folded. Its report concerns its own request."""
         context = self._context
         found: dict[int, str] = {}
-        for one in event.input_transformations or ():
-            if one.get("type") == "thinking_dropped" and (entry := self._entry(one)) is not None:
-                found.setdefault(entry.seq, self._reason(entry.seq, str(one.get("reason") or "")))
+        for transformation in event.input_transformations or ():
+            if (
+                transformation.get("type") == "thinking_dropped"
+                and (entry := self._entry(transformation)) is not None
+            ):
+                found.setdefault(entry.seq, self._reason(entry.seq, str(transformation.get("reason") or "")))
         if event.input_transformations is not None:
             foreign = {seq for seq, reason in found.items() if reason in (ACCOUNT, PERSON)}
             context.thoughts.reported(found, foreign)

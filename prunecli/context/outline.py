@@ -245,8 +245,8 @@ class Outline:
             case Pinned(seqs=seqs):
                 return seqs
             case AssistantMessage():
-                before = next((one.seq for one in reversed(self.slots) if one and one.exchange), record.seq)
-                return (record.seq, before)  # the exchange is no longer in progress
+                last = next((slot.seq for slot in reversed(self.slots) if slot and slot.exchange), record.seq)
+                return (record.seq, last)  # the exchange is no longer in progress
             case ToolResult() | UserMessage():
                 return (record.seq,)
             case _:

@@ -100,7 +100,7 @@ class Lines:
         if match is None:
             raise ValueError(f'lines is a range such as "200-260", not {name[:40]!r}')
         first, column, last, end, only, to = (
-            None if one is None else int(one[:12]) for one in match.groups()
+            None if group is None else int(group[:12]) for group in match.groups()
         )
         if only is not None:
             first, last = only, only if to is None else to

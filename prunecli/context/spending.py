@@ -156,8 +156,8 @@ class Effect(NamedTuple):
 
 def effects(responses: Iterable[Paid], price: Price) -> Iterator[Effect | None]:
     """Yield the effect of pruning on the cost of each response; None if a price is unknown."""
-    for one in responses:
-        yield _effect(one, price)
+    for response in responses:
+        yield _effect(response, price)
 
 
 def _effect(one: Paid, price: Price) -> Effect | None:
@@ -186,8 +186,11 @@ def _effect(one: Paid, price: Price) -> Effect | None:
 
 def pruning(responses: Sequence[Paid], price: Price) -> Pruning:
     """Return the effect of pruning on the cost of these responses."""
-    withheld, cleared = sum(one.withheld for one in responses), sum(one.lacked.cleared for one in responses)
-    rewritten = sum(one.rewritten for one in responses)
+    withheld, cleared = (
+        sum(response.withheld for response in responses),
+        sum(response.lacked.cleared for response in responses),
+    )
+    rewritten = sum(response.rewritten for response in responses)
     found = list(effects(responses, price))
     if None in found:
         return Pruning(withheld, cleared, rewritten, None, None)
@@ -201,11 +204,11 @@ def rewrites(
     """Return the tokens written to the cache again because of each prune and undo, and their cost in USD, 0 if the
     price is unknown."""
     found: dict[int, tuple[int, float]] = {}
-    for one in responses:
-        effect = _effect(one, price) if one.rewritten else Effect()
-        for seq in one.lacked.prunes:
+    for response in responses:
+        effect = _effect(response, price) if response.rewritten else Effect()
+        for seq in response.lacked.prunes:
             part = history[seq].rewritten
-            found[seq] = part, (effect.cost * part / one.rewritten if effect and part else 0.0)
+            found[seq] = part, (effect.cost * part / response.rewritten if effect and part else 0.0)
     return found
 
 
@@ -222,7 +225,7 @@ def balance(records: Sequence[Record], context: Context, price: Price) -> Prunin
 
 def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:
     """Return the answers that did nothing but fetch withheld content again."""
-    fetched = Counter((one.answer, one.calls) for one in fetches if one.calls)
+    fetched = Counter((fetch.answer, fetch.calls) for fetch in fetches if fetch.calls)
     return {answer for (answer, calls), count in fetched.items() if count >= calls}
 
 

@@ -304,7 +304,10 @@ class Thoughts:
 
     def _misplaced(self, forms: Mapping[Place, Form]) -> list[bool]:
         """Return for each answer whether any content before it has changed since its request."""
-        seqs, asked = [one.seq for one in self._thoughts], [one.asked for one in self._thoughts]
+        seqs, asked = (
+            [thought.seq for thought in self._thoughts],
+            [thought.asked for thought in self._thoughts],
+        )
         edges = [0] * (len(seqs) + 1)
         for place in {*self._forms, *forms}:
             history = [(_NEVER, None), *self._forms.get(place, ())]

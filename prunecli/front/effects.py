@@ -166,7 +166,8 @@ class Effects(ABC):
 
     async def choose(self, choose: Choose) -> Done | None:
         rows = (
-            f"/{choose.command} {one.value}  {one.label}  {one.detail}".rstrip() for one in choose.choices
+            f"/{choose.command} {choice.value}  {choice.label}  {choice.detail}".rstrip()
+            for choice in choose.choices
         )
         self.say(Say("\n".join([choose.title, *rows])))
         return None

@@ -86,8 +86,8 @@ class Pruner:
         for event in events[self._said :]:
             if isinstance(event, AssistantMessage) and not answered:
                 answered, event = True, replace(event, usage=self._usage(usage))
-            for one in self._with_touches(event):
-                self._apply(one, self._sent_ms if isinstance(event, AssistantMessage) else now)
+            for touch in self._with_touches(event):
+                self._apply(touch, self._sent_ms if isinstance(event, AssistantMessage) else now)
         self._said = len(events)
         for prune in self._policy.at(now).prunes(self._context):
             self._apply(prune, now)

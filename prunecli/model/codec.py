@@ -98,7 +98,7 @@ def block_to_json(block: Block) -> dict[str, Json]:
     """Return the block in the log's form: Anthropic's form plus an image's size and a blob's reference."""
     match block:
         case Text(text, citations):
-            cited = {"citations": [dict(one) for one in citations]} if citations else {}
+            cited = {"citations": [dict(citation) for citation in citations]} if citations else {}
             return {"type": "text", "text": text, **cited}
         case ToolUse(id_, name, input_):
             return {"type": "tool_use", "id": id_, "name": name, "input": input_}

@@ -153,7 +153,7 @@ class AnthropicProvider:
                 break
             page = page_of(body)
             before = len(found)
-            found.update((one.name, one) for one in page.models)
+            found.update((model.name, model) for model in page.models)
             last, asks_details = page.last, page.may_have_details
             if not last or len(found) == before:  # a server that ignores after_id repeats itself
                 break

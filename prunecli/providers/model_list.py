@@ -53,7 +53,7 @@ class Page(NamedTuple):
     @property
     def may_have_details(self) -> bool:
         """Return whether this may be LiteLLM's list, which names no owner, or OpenAI for each model, and no price."""
-        return self.owners <= {"", "openai"} and all(one.prices == Prices() for one in self.models)
+        return self.owners <= {"", "openai"} and all(model.prices == Prices() for model in self.models)
 
 
 def page_of(body: bytes) -> Page:

@@ -26,6 +26,9 @@ class Guide:
 
 def _stopped(context: Context) -> bool:
     prompt = context.user_turns[-1] if context.user_turns else -1
-    last = next((one for one in reversed(context.exchanges) if one.results and one.seq > prompt), None)
+    last = next(
+        (exchange for exchange in reversed(context.exchanges) if exchange.results and exchange.seq > prompt),
+        None,
+    )
     events = [result.event for result in last.results] if last else []
     return any(isinstance(event, ToolResult) and event.is_error for event in events)

@@ -65,9 +65,9 @@ class OfferedModels:
         young = {
             key: one for key, one in before.items() if isinstance(one, dict) and one.get("when", 0) > since
         }
-        mine = {"when": self._clock(), "rows": [_row(one) for one in rows[:_MOST]]}
+        mine = {"when": self._clock(), "rows": [_row(row) for row in rows[:_MOST]]}
         remember(self._path, _SECTION, {**young, address: mine})
-        self._offers[address] = {one.name: one for one in rows}
+        self._offers[address] = {row.name: row for row in rows}
 
     def ask(self, provider: Provider) -> Rows:
         """Request and store the list of an endpoint. Call it in a thread. Raises ProviderError and TimeoutError."""
@@ -101,7 +101,9 @@ def record_prices(session: Session, info: ModelInfo) -> None:
 
 def recorded_prices(records: Iterable[Record]) -> dict[str, Prices]:
     changes = [
-        one.event for one in records if isinstance(one.event, SettingChanged) and one.event.key == PRICES
+        record.event
+        for record in records
+        if isinstance(record.event, SettingChanged) and record.event.key == PRICES
     ]
     return listed_prices(changes[-1].value if changes else {})
 

@@ -144,8 +144,8 @@ class PluginPart(Part):
         if self._head or self._begun == self.host.session.id:
             return
         self._begun = self.host.session.id
-        for one in self.moments("session"):
-            self.tell_model(one, await self.ask(one))
+        for moment in self.moments("session"):
+            self.tell_model(moment, await self.ask(moment))
 
     async def prompted(self, words: str) -> None:
         """Call the functions for a prompt. Raises PromptBlocked."""
@@ -155,11 +155,11 @@ class PluginPart(Part):
 
     async def refusal(self, words: str) -> str:
         """Return why a plugin refuses a prompt, or ""."""
-        for one in self.moments("prompt"):
-            answer = await self.ask(one, words)
+        for moment in self.moments("prompt"):
+            answer = await self.ask(moment, words)
             if isinstance(answer, Refuse):
-                return f"plugin {one.owner} refuses the prompt: {visible(answer.reason)}"
-            self.tell_model(one, answer)
+                return f"plugin {moment.owner} refuses the prompt: {visible(answer.reason)}"
+            self.tell_model(moment, answer)
         return ""
 
     def tell_model(self, one: Brought, answer: object) -> None:
@@ -174,8 +174,8 @@ class PluginPart(Part):
 
     async def close(self) -> None:
         if self._begun:
-            for one in self.moments("close"):
-                await self.ask(one, seconds=CLOSE_SECONDS)
+            for moment in self.moments("close"):
+                await self.ask(moment, seconds=CLOSE_SECONDS)
 
 
 class _InRun:
@@ -197,32 +197,32 @@ class _InRun:
         """Ask all functions; the first that refuses decides, and changes of the input add up."""
         asks, notes = "", list[str]()
         given: Mapping[str, Any] = call.input
-        for one in self._part.moments("before_call"):
-            match await self._part.ask(one, Call(call.name, dict(given), self._host.who)):
+        for moment in self._part.moments("before_call"):
+            match await self._part.ask(moment, Call(call.name, dict(given), self._host.who)):
                 case None | "":
                     pass
                 case Refuse(reason):
-                    return Ruling("deny", f"plugin {one.owner}: {reason}")
+                    return Ruling("deny", f"plugin {moment.owner}: {reason}")
                 case Ask(reason):
-                    asks = asks or f"plugin {one.owner}: {reason}"
+                    asks = asks or f"plugin {moment.owner}: {reason}"
                 case str(text):
-                    notes.append(_noted(one, text))
+                    notes.append(_noted(moment, text))
                 case Mapping() as changed if all(isinstance(key, str) for key in changed):
                     given = changed
-                    notes.append(_noted(one, "changed the input of this call"))
+                    notes.append(_noted(moment, "changed the input of this call"))
                 case other:
-                    self._part.malformed(one, other)
+                    self._part.malformed(moment, other)
         final = None if given == call.input else dict(given)
         return Ruling("ask" if asks else "", asks, final, "\n".join(notes))
 
     async def after_call(self, call: ToolUse, output: ToolOutput, note: str) -> ToolOutput:
         result, notes = Result(plain_text(output.content), output.is_error), [note] if note else []
-        for one in self._part.moments("after_call"):
-            answer = await self._part.ask(one, Call(call.name, dict(call.input), self._host.who), result)
+        for moment in self._part.moments("after_call"):
+            answer = await self._part.ask(moment, Call(call.name, dict(call.input), self._host.who), result)
             if isinstance(answer, str) and answer:
-                notes.append(_noted(one, answer))
+                notes.append(_noted(moment, answer))
             elif answer not in (None, ""):
-                self._part.malformed(one, answer)
+                self._part.malformed(moment, answer)
         added = tuple(map(Text, notes))
         return replace(output, content=(*output.content, *added)) if added else output
 
@@ -231,10 +231,10 @@ class _InRun:
         functions = list(self._part.moments("before_prune"))
         cuts = tuple(self._cuts(prunes)) if functions else ()
         targets, kept = {cut.entry for cut in cuts}, set[int]()
-        for one in functions:
-            answer = await self._part.ask(one, cuts)
+        for function in functions:
+            answer = await self._part.ask(function, cuts)
             if isinstance(answer, Refuse):
-                why = f"kept by plugin {one.owner}: {one_line(answer.reason)}"
+                why = f"kept by plugin {function.owner}: {one_line(answer.reason)}"
                 self._part.say(f"A prune was not made: {why}")
                 return all_vetoed(self._host, prunes, why)
             if isinstance(answer, set | frozenset | list | tuple) and all(type(seq) is int for seq in answer):
@@ -245,26 +245,26 @@ class _InRun:
                         if len(new) == 1
                         else "entries that would be pruned; they are"
                     )
-                    self._part.say(f"Plugin {one.owner} keeps {len(new)} {what} pinned now")
+                    self._part.say(f"Plugin {function.owner} keeps {len(new)} {what} pinned now")
             elif answer is not None:
-                self._part.malformed(one, answer)
+                self._part.malformed(function, answer)
         return some_vetoed(self._host, prunes, kept, kept) if kept else prunes
 
     def _cuts(self, prunes: Sequence[PrunApplied]) -> Iterator[Cut]:
         entries = self._host.session.context.entries
-        for edit in (edit for one in prunes for edit in one.edits):
+        for edit in (edit for prune in prunes for edit in prune.edits):
             call = entries[edit.seq].call
             removed = edit.tokens_before - edit.tokens_after
             yield Cut(edit.seq, edit.kind, removed, call.name if call else "")
 
     async def before_compaction(self, trigger: Literal["auto", "manual"], focus: str) -> bool:
-        for one in self._part.moments("before_compaction"):
-            answer = await self._part.ask(one, trigger, focus)
+        for moment in self._part.moments("before_compaction"):
+            answer = await self._part.ask(moment, trigger, focus)
             if isinstance(answer, Refuse):
-                self._part.say(f"Plugin {one.owner} refuses the compaction: {one_line(answer.reason)}")
+                self._part.say(f"Plugin {moment.owner} refuses the compaction: {one_line(answer.reason)}")
                 return False
             if answer is not None:
-                self._part.malformed(one, answer)
+                self._part.malformed(moment, answer)
         return True
 
     async def after_compaction(self) -> None:
@@ -274,16 +274,16 @@ class _InRun:
         """Return what the first function wants done before the agent stops."""
         if self._host.who:
             return None
-        for one in self._part.moments("stop"):
-            answer = await self._part.ask(one)
+        for moment in self._part.moments("stop"):
+            answer = await self._part.ask(moment)
             if isinstance(answer, str) and answer.strip():
                 if stops(self._host.session.context) < MAX_STOPS:
-                    return notice(f"{GO_ON} {one.owner}", answer, kept=True)
+                    return notice(f"{GO_ON} {moment.owner}", answer, kept=True)
                 self._part.say(
-                    f"Plugin {one.owner} continued the run {MAX_STOPS} times in a row; it stops now"
+                    f"Plugin {moment.owner} continued the run {MAX_STOPS} times in a row; it stops now"
                 )
             elif answer not in (None, ""):
-                self._part.malformed(one, answer)
+                self._part.malformed(moment, answer)
         return None
 
 

@@ -29,7 +29,7 @@ def stops(context: Context) -> int:
 def all_vetoed(host: Host, prunes: Sequence[PrunApplied], why: str) -> Sequence[Event]:
     """Return the events to record if nothing may be pruned until the next user message. A prune that the model asked
     for is recorded without edits, so that it is not proposed again; `why` is its reason."""
-    asked = [replace(_with(host, one, ()), reason=why) for one in prunes if one.source == "model"]
+    asked = [replace(_with(host, prune, ()), reason=why) for prune in prunes if prune.source == "model"]
     return asked or [SettingChanged(HELD, last_word(host.session.context))]
 
 
@@ -43,7 +43,7 @@ def some_vetoed(
     pins: list[Event] = [Pinned(fresh)] if fresh else []
     if not vetoed:
         return [*pins, *prunes]
-    asked = [_without(host, one, vetoed) for one in prunes if one.source == "model"]
+    asked = [_without(host, prune, vetoed) for prune in prunes if prune.source == "model"]
     if not fresh and not asked:  # already pinned, but proposed anyway
         return [SettingChanged(HELD, last_word(context))]
     return [*pins, *asked]

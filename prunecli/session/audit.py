@@ -138,7 +138,7 @@ def _sent(record: Record, event: RequestSent, context: Context, ttl_ms: int) -> 
     """Return the row of a request, as far as it is known before its answer."""
     counts, cache, since = context.counts, context.cache, record.timestamp - ttl_ms
     stored = cache.cached(NOTHING_PLANNED, since, event.model)
-    new = total(counts.item_amount(counts.items[one.seq]) for one in context.items[stored:])
+    new = total(counts.item_amount(counts.items[item.seq]) for item in context.items[stored:])
     read = counts.context_tokens - counts.scale.tokens(*new) if cache.last_use(event.model) >= since else 0
     return {
         "seq": record.seq,

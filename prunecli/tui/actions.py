@@ -110,7 +110,9 @@ class Actions:
             frame.prompt.focus()
         elif not frame.prompt.is_empty:
             self.forget()
-        elif checks := [one for one in frame.app.workers if one.group == "command" and one.is_running]:
+        elif checks := [
+            worker for worker in frame.app.workers if worker.group == "command" and worker.is_running
+        ]:
             checks[0].cancel()
         elif not has_command("rewind", self._runtime.config.installed):
             return
@@ -259,7 +261,9 @@ def _keys_table(keys: Keys, installed: Installed) -> "Table":
 def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
     """Return the palette; its result is `/command` or the name of an action."""
 
-    commands = [Choice(f"/{one.name}", f"/{one.name}", one.help) for one in all_commands(installed)]
+    commands = [
+        Choice(f"/{command.name}", f"/{command.name}", command.help) for command in all_commands(installed)
+    ]
     actions = [
         Choice(one.name, one.name.replace("_", " "), f"{shown(keys.of(one.name)[0])} · {one.help}")
         for one in offered(installed)

@@ -94,7 +94,7 @@ class Asking:
                 self._show_choice(self._choices[0])
             port.command(f"/{choose.command} {choose.choices[row].value}")
 
-        labels = [(one_line(one.label), one_line(one.detail)) for one in choose.choices]
+        labels = [(one_line(choice.label), one_line(choice.detail)) for choice in choose.choices]
         about = "\n".join(map(one_line, choose.about.split("\n")))
         now = next((at for at, one in enumerate(choose.choices) if one.current), 0)
         panel = long_question.choice(

@@ -195,7 +195,9 @@ class Conversation:
         records = [event for event in batch if isinstance(event, Record)]
         if records or any(isinstance(event, Notice) for event in batch):
             self.show_status()
-        if any(isinstance(one.event, PrunApplied | PrunReverted | Pinned | UserMessage) for one in records):
+        if any(
+            isinstance(record.event, PrunApplied | PrunReverted | Pinned | UserMessage) for record in records
+        ):
             self.runs.keep()
 
     def show_status(self) -> None:

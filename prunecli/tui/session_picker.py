@@ -73,10 +73,10 @@ class SessionPicker:
         found: list[Listed] = []
 
         def read() -> None:
-            for one in self.sessions(cwd):
+            for session in self.sessions(cwd):
                 if state["stop"]:
                     return
-                found.append(one)
+                found.append(session)
 
         state = {"stop": 0}
         try:

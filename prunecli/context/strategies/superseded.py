@@ -118,7 +118,9 @@ def superseded(view: View) -> list[tuple[Entry, Entry]]:
         "superseded: facts", lambda exchange: _facts(view, exchange.results)
     )
     facts = [fact for exchange in view.exchanges for fact in known[exchange]]
-    facts += _facts(view, (one for one in view.results if one.exchange is None and one.is_attached))
+    facts += _facts(
+        view, (result for result in view.results if result.exchange is None and result.is_attached)
+    )
     facts.sort(key=_SEQ)
     return view.kept("superseded: groups", _Groups).superseded(facts)
 
@@ -161,7 +163,11 @@ def outdated_lists(view: View, edits: Sequence[Edit]) -> list[Edit]:
     if current is None or not edits:
         return []
     first = min(edit.seq for edit in edits)
-    replaced = (one for one in view.exchanges if first < one.seq < current.seq and _holds_only_lists(one))
+    replaced = (
+        exchange
+        for exchange in view.exchanges
+        if first < exchange.seq < current.seq and _holds_only_lists(exchange)
+    )
     drops = [drop for one in replaced if (drop := view.drop_unless_locked(one))]
     return [edit for edit in view.keeping_thinking(drops) if edit.seq not in {one.seq for one in edits}]
 

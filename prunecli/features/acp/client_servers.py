@@ -23,11 +23,15 @@ def use_servers(runtime: Runtime, servers: Iterable[ClientServer]) -> list[str]:
                 given.append(GivenServer(name, "stdio", command, tuple(args), variables))
             case HttpMcpServer(name=name, url=url, headers=headers):
                 given.append(
-                    GivenServer(name, "http", url=url, headers={one.name: one.value for one in headers})
+                    GivenServer(
+                        name, "http", url=url, headers={header.name: header.value for header in headers}
+                    )
                 )
             case SseMcpServer(name=name, url=url, headers=headers):
                 given.append(
-                    GivenServer(name, "sse", url=url, headers={one.name: one.value for one in headers})
+                    GivenServer(
+                        name, "sse", url=url, headers={header.name: header.value for header in headers}
+                    )
                 )
             case AcpMcpServer(name=name):
                 problems.append(

@@ -150,9 +150,9 @@ class EditorSession:
     def _show_title(self) -> None:
         session = self.runtime.session
         firsts = (
-            one.event
-            for one in session.records
-            if isinstance(one.event, UserMessage) and one.event.origin == "prompt"
+            record.event
+            for record in session.records
+            if isinstance(record.event, UserMessage) and record.event.origin == "prompt"
         )
         first = next(firsts, None)
         title = session.name or (" ".join(typed(first).split())[:TITLE_CHARS] if first else "")
@@ -237,7 +237,7 @@ class EditorSession:
         before = len(records)
 
         def unsent() -> bool:
-            return not any(isinstance(one.event, UserMessage) for one in records[before:])
+            return not any(isinstance(record.event, UserMessage) for record in records[before:])
 
         try:
             done = await self._work(given)

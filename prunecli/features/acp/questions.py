@@ -86,7 +86,8 @@ class Questions:
     async def inquire(self, inquiry: Inquiry) -> Reply:
         """Ask the model's question. The user can choose one option; typed text becomes a steering prompt."""
         labels = [
-            f"{one.label}: {one.description}" if one.description else one.label for one in inquiry.options
+            f"{option.label}: {option.description}" if option.description else option.label
+            for option in inquiry.options
         ]
         asks = f"{inquiry.who}: " if inquiry.who else ""
         row = await self.pick(f"{asks}{inquiry.question}", escaped(inquiry.question), labels, "Don't answer")
@@ -137,7 +138,7 @@ class Questions:
             answer = await self._ask(call, options)
         except (RequestError, ValidationError, ConnectionError):
             pass  # nobody answered
-        picked = next((one for one in options if one.option_id == answer), None)
+        picked = next((option for option in options if option.option_id == answer), None)
         self._close(call, done=picked is not None and not picked.kind.startswith("reject"))
         return answer
 

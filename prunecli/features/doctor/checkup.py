@@ -109,7 +109,7 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
 
     def listed() -> Sequence[Offer]:
         rows = asked(patient.provider(config), LISTING_SECONDS)
-        windows.update((one.name, one.window) for one in rows)
+        windows.update((row.name, row.window) for row in rows)
         return rows
 
     if not offline:

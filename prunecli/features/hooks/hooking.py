@@ -97,7 +97,7 @@ class Hooking(Part):
             return self._head.sources
         if self._sources is None:
             self._sources = tuple(self._read()) if self.runtime.gatekeeper.trusted and self.exist else ()
-            self._approved = {one.label for one in self._sources if self._has_approval(one)}
+            self._approved = {source.label for source in self._sources if self._has_approval(source)}
         return self._sources
 
     def configured(self) -> None:
@@ -140,7 +140,7 @@ class Hooking(Part):
 
     @property
     def pending(self) -> Source | None:
-        waiting = (one for one in self.sources if one.hooks and not self.runs(one))
+        waiting = (source for source in self.sources if source.hooks and not self.runs(source))
         return next((one for one in waiting if one.label not in self._refused), None)
 
     def approve(self, source: Source) -> None:
@@ -167,8 +167,10 @@ class Hooking(Part):
     def notices(self, *, headless: bool) -> list[str]:
         """Return the notices about hook settings: omitted ones, and in a headless run those that do not run without
         approval."""
-        found = [one_line(problem) for one in self.sources for problem in one.problems]
-        waiting = [one.label for one in self.sources if headless and one.hooks and not self.runs(one)]
+        found = [one_line(problem) for source in self.sources for problem in source.problems]
+        waiting = [
+            source.label for source in self.sources if headless and source.hooks and not self.runs(source)
+        ]
         return [*found, *(UNAPPROVED.format(one_line(label)) for label in waiting)]
 
     def reread(self) -> Sequence[Any]:
@@ -181,7 +183,9 @@ class Hooking(Part):
     # Running -------------------------------------------------------------------------------------------------
 
     def has(self, event: str) -> bool:
-        return any(hook.event == event and self.runs(one) for one in self.sources for hook in one.hooks)
+        return any(
+            hook.event == event and self.runs(source) for source in self.sources for hook in source.hooks
+        )
 
     async def fire(self, event: str, *names: str, **fields: Any) -> list[Reply]:
         """Run the hooks of an event side by side and return their replies. Matchers filter by `names`.
@@ -252,9 +256,9 @@ class Hooking(Part):
 
     def tell_model(self, replies: Sequence[Reply]) -> None:
         """Deliver added context as notices before the next request."""
-        for one in replies:
-            if one.context:
-                self.runtime.mailbox.notices.append(notice(f"hook {one_line(one.name)}", one.context))
+        for reply in replies:
+            if reply.context:
+                self.runtime.mailbox.notices.append(notice(f"hook {one_line(reply.name)}", reply.context))
 
     # Moments of the runtime ----------------------------------------------------------------------------------
 
@@ -352,5 +356,5 @@ async def _in_time(work: Coroutine[Any, Any, object]) -> None:
 
 
 def blocked(replies: Sequence[Reply]) -> str:
-    denials = [one for one in replies if one.decision == "deny"]
-    return "; ".join(f"{one_line(one.name)}: {visible(one.reason)}" for one in denials)
+    denials = [reply for reply in replies if reply.decision == "deny"]
+    return "; ".join(f"{one_line(denial.name)}: {visible(denial.reason)}" for denial in denials)

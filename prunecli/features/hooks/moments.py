@@ -58,12 +58,12 @@ class Moments:
         if not replies:
             return Ruling()
         said = strictest(replies)
-        given, notes = dict(call.input), [_noted(one, one.context) for one in replies if one.context]
-        for one in replies:
-            if one.changed is not None:
-                given = input_from_hooks(call.name, given, one.changed)
+        given, notes = dict(call.input), [_noted(reply, reply.context) for reply in replies if reply.context]
+        for reply in replies:
+            if reply.changed is not None:
+                given = input_from_hooks(call.name, given, reply.changed)
                 shown = json.dumps({key: given[key] for key in given if given[key] != call.input.get(key)})
-                notes.append(_noted(one, f"changed the input of this call: {shown[:2000]}"))
+                notes.append(_noted(reply, f"changed the input of this call: {shown[:2000]}"))
         changed = given if given != dict(call.input) else None
         why = f"{one_line(said.name)}: {said.reason}" if said.reason else ""
         return Ruling(said.decision, why, changed, "\n".join(notes))
@@ -78,7 +78,7 @@ class Moments:
             event, more = "PostToolUse", {"tool_response": shown}
         names = tool_names(call.name, call.input)
         replies = await self._hooking.fire(event, *names, **self._call(call), **more)
-        notes = [note, *(_noted(one, one.context) for one in replies if one.context)]
+        notes = [note, *(_noted(reply, reply.context) for reply in replies if reply.context)]
         added = tuple(Text(one) for one in notes if one)
         return replace(output, content=(*output.content, *added)) if added else output
 
@@ -104,9 +104,9 @@ class Moments:
         if why := blocked(replies):
             self._hooking.say(f"A hook blocked a prune: {why}")
             return all_vetoed(self._runtime, prunes, f"kept by a hook: {one_line(why)}")
-        targets = {edit.seq for one in prunes for edit in one.edits}
-        pins = {seq for one in replies for seq in (*one.veto, *one.pin) if seq in context.entries}
-        pins -= {seq for one in replies for seq in one.veto} - targets
+        targets = {edit.seq for prune in prunes for edit in prune.edits}
+        pins = {seq for reply in replies for seq in (*reply.veto, *reply.pin) if seq in context.entries}
+        pins -= {seq for reply in replies for seq in reply.veto} - targets
         vetoed = pins & targets
         if vetoed:
             self._hooking.say(
@@ -119,8 +119,8 @@ class Moments:
         found = impact(context, prunes, self._runtime.policy.market)
         change = found.change
         return {
-            "edits": [self._edit(context, one, edit) for one in prunes for edit in one.edits],
-            "tokens_removed": sum(one.tokens_removed for one in prunes),
+            "edits": [self._edit(context, prune, edit) for prune in prunes for edit in prune.edits],
+            "tokens_removed": sum(prune.tokens_removed for prune in prunes),
             "cost_usd": change.cost if change else None,
             "saved_usd_per_request": change.gain if change else None,
             "thinking_blocks": found.lost.blocks,
@@ -164,12 +164,12 @@ class Moments:
         event, names = ("SubagentStop", (agent,)) if agent else ("Stop", ())
         before = stops(context)
         session, answers = self._runtime.session, (item.event for item in reversed(context.items))
-        last = next((one for one in answers if isinstance(one, AssistantMessage)), None)
+        last = next((answer for answer in answers if isinstance(answer, AssistantMessage)), None)
         more: dict[str, Json] = {"last_assistant_message": plain_text(last.content) if last else ""}
         if agent:
             more |= {"agent_type": agent, "agent_id": session.id, "agent_transcript_path": str(session.path)}
         replies = await self._hooking.fire(event, *names, stop_hook_active=before > 0, **more)
-        said = [one for one in replies if one.decision == "deny"]
+        said = [reply for reply in replies if reply.decision == "deny"]
         if not said or self._hooking.stop is not None:
             return None
         if before >= MAX_STOPS:

@@ -78,7 +78,9 @@ def read_source(path: Path, label: str, folder: Path, owner: Path) -> Source | N
         return None
     hooks, problems = parse(value["hooks"])
     definition: Json = {"hooks": value["hooks"], "scripts": dict(scripts_of(hooks, folder))}
-    return Source(label, folder, owner, hooks, tuple(f"{label}: {one}" for one in problems), definition)
+    return Source(
+        label, folder, owner, hooks, tuple(f"{label}: {problem}" for problem in problems), definition
+    )
 
 
 def scripts_of(hooks: Sequence[Hook], folder: Path) -> dict[str, Json]:

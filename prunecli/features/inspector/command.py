@@ -51,7 +51,7 @@ def _tokens(context: Context, item: Entry) -> list[int]:
     if item.exchange and context.dropped(item.exchange):
         taken = [0] * len(results)
     else:
-        shown = [(one.seq, counts.amount(one, context.text_edit(one.seq))) for one in results]
+        shown = [(result.seq, counts.amount(result, context.text_edit(result.seq))) for result in results]
         taken = [counts.scale.tokens(*amount) - counts.cleared.get(seq, 0) for seq, amount in shown]
     return [counts.tokens_of([item]) - sum(taken), *taken]
 

@@ -73,7 +73,7 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     elif (
         key.kind == "exchange"
         and entry.exchange
-        and any(_seen(outline, one) for one in entry.exchange.results)
+        and any(_seen(outline, result) for result in entry.exchange.results)
     ):
         yield shown.Divider("the model sees a part of this")
     else:
@@ -392,13 +392,13 @@ def table(found: Difference, outline: Outline) -> Table:
     """Return a table with a row for each entry that was sent differently."""
     rows = [
         (
-            _SIGNS[one.change],
-            str(one.seq),
-            _label(outline, one.seq),
-            f"~{short(one.before)}" if one.change != "added" else "",
-            f"~{short(one.after)}" if one.change != "removed" else "",
+            _SIGNS[change.change],
+            str(change.seq),
+            _label(outline, change.seq),
+            f"~{short(change.before)}" if change.change != "added" else "",
+            f"~{short(change.after)}" if change.change != "removed" else "",
         )
-        for one in found.changes
+        for change in found.changes
     ]
     return Table("", _HEADINGS, tuple(rows), (1, 3, 4))
 

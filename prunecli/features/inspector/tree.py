@@ -84,7 +84,7 @@ class MapView(Widget):
             items = legend(self._map)
             if height < SMALL:
                 items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]
-            lines += [_legend(one) for one in wraps(items, width)]
+            lines += [_legend(wrap) for wrap in wraps(items, width)]
             if height >= TALL and self._tools:
                 lines.append(fitted(self._tools, (), width))
         return lines

@@ -40,19 +40,24 @@ def answer(words: str, servers: Sequence[Server], states: str) -> str:
 
 
 def listed(servers: Iterable[Server]) -> list[Listed]:
-    return [Listed(one.name, tool) for one in servers if one.state == "connected" for tool in one.offer.tools]
+    return [
+        Listed(server.name, tool)
+        for server in servers
+        if server.state == "connected"
+        for tool in server.offer.tools
+    ]
 
 
 def search(words: str, tools: Sequence[Listed]) -> list[Listed]:
     """Return the tools with any of the words, best first; without words, all tools in order. An exact name gives only
     that tool."""
-    exact = [one for one in tools if words.strip() in (one.name, one.tool.name)]
+    exact = [tool for tool in tools if words.strip() in (tool.name, tool.tool.name)]
     if exact and ":" in words:
         return exact
     wanted = _words(words)
     if not wanted:
         return list(tools)
-    texts = [(Counter(_words(one.name)), Counter(_words(one.tool.description))) for one in tools]
+    texts = [(Counter(_words(tool.name)), Counter(_words(tool.tool.description))) for tool in tools]
     rarity = {
         word: log(1 + len(tools) / (1 + sum(_has(word, name) or _has(word, text) for name, text in texts)))
         for word in wanted

@@ -47,7 +47,7 @@ def run(runtime: Host, arguments: str) -> Sequence[Effect]:
     action, wanted = (word, name.strip()) if word in ACTIONS and name.strip() else ("", arguments)
     found = servers.named(wanted)
     if found is None:
-        known = ", ".join(one.name for one in servers.servers)
+        known = ", ".join(server.name for server in servers.servers)
         nameless = wanted in (*ACTIONS, "login", "logout", "revoke")
         what = f"/mcp {wanted} needs the name of a server" if nameless else f"No MCP server named {wanted!r}"
         return [Say(f"{what}. Servers: {known}.", "error")]
@@ -77,16 +77,16 @@ def _all(runtime: Host) -> Table:
     servers = servers_of(runtime).servers
     rows = tuple(
         (
-            one.name,
-            one.state,
-            one.transport,
-            str(len(one.offer.tools)),
-            short(_tokens(runtime, one.offer.tools)),
-            one.why,
+            server.name,
+            server.state,
+            server.transport,
+            str(len(server.offer.tools)),
+            short(_tokens(runtime, server.offer.tools)),
+            server.why,
         )
-        for one in servers
+        for server in servers
     )
-    wanting = next((one.name for one in servers if one.state == "needs login"), "")
+    wanting = next((server.name for server in servers if server.state == "needs login"), "")
     note = "Tokens are those of all its tools; only tools that mcp_search finds are sent. /mcp NAME for more."
     note = f"/mcp {wanting} to log in. {note}" if wanting else note
     headings = ("server", "state", "transport", "tools", "tokens", "")

@@ -41,7 +41,9 @@ def question(server: str, message: str, schema: Mapping[str, Json]) -> Elicitati
         _field(str(name), one if isinstance(one, Mapping) else {}, name in required)
         for name, one in given.items()
     ]
-    if hidden := [one.name for one in fields if any(one_line(text) != text for text in _unchanged(one))]:
+    if hidden := [
+        field.name for field in fields if any(one_line(text) != text for text in _unchanged(field))
+    ]:
         raise ValueError(f"field {in_line(hidden[0], 40)!r} has characters that cannot be shown")
     return Elicitation(server, source(plain(message[:4_000])).strip(), tuple(fields))
 
@@ -85,9 +87,12 @@ def _choices(schema: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
         return tuple((str(v), _line(str(n), 80)) for v, n in zip(values, named, strict=True))
     for key in ("oneOf", "anyOf"):
         options = schema.get(key)
-        if isinstance(options, list) and all(isinstance(one, Mapping) and "const" in one for one in options):
+        if isinstance(options, list) and all(
+            isinstance(option, Mapping) and "const" in option for option in options
+        ):
             return tuple(
-                (str(one["const"]), _line(str(one.get("title", one["const"])), 80)) for one in options
+                (str(option["const"]), _line(str(option.get("title", option["const"])), 80))
+                for option in options
             )
     return ()
 

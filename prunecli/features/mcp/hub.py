@@ -98,7 +98,7 @@ class Hub:
             raise _unavailable(found)
 
     def _found(self, name: str) -> Server:
-        shown = {one.name: one for one in self.servers}
+        shown = {server.name: server for server in self.servers}
         if name not in shown:
             known = ", ".join(shown) or "none"
             raise ToolError(f"There is no MCP server {name!r}. Servers: {known}.")

@@ -84,7 +84,8 @@ class McpServers(RemoteServers):
 
     def status_rows(self) -> Sequence[tuple[str, str]]:
         said = ", ".join(
-            one.name if one.state == "connected" else f"{one.name} ({one.state})" for one in self.servers
+            server.name if server.state == "connected" else f"{server.name} ({server.state})"
+            for server in self.servers
         )
         return (("MCP servers", f"{said} · /mcp"),) if said else ()
 
@@ -92,11 +93,11 @@ class McpServers(RemoteServers):
         """Return the servers for the first message of stream-json, with Claude Code's states."""
         servers: list[Json] = [
             {
-                "name": one.name,
-                "status": STATES.get(one.state, one.state),
-                **({"error": one.fault} if one.state == "failed" else {}),
+                "name": server.name,
+                "status": STATES.get(server.state, server.state),
+                **({"error": server.fault} if server.state == "failed" else {}),
             }
-            for one in self.servers
+            for server in self.servers
         ]
         return {"mcp_servers": servers}
 

@@ -54,7 +54,9 @@ def text_of_prompt(messages: "Sequence[PromptMessage]") -> str:
     parts = []
     for message in messages[:MAX_BLOCKS]:
         blocks = _blocks([message.content], Media())
-        text = "\n".join(one.text if isinstance(one, Text) else "(an image, left out)" for one in blocks)
+        text = "\n".join(
+            block.text if isinstance(block, Text) else "(an image, left out)" for block in blocks
+        )
         parts.append(f"{message.role.capitalize()}: {text}" if both else text)
     return "\n\n".join(filter(None, parts))
 
@@ -64,8 +66,8 @@ def text_of_resource(
 ) -> tuple[str, tuple[Block, ...]]:
     """Return the text of a resource, at most `most` bytes, and its images."""
     texts, images = list[str](), list[Block]()
-    for one in contents:
-        block = _resource(one, media, headed=False)
+    for content in contents:
+        block = _resource(content, media, headed=False)
         if isinstance(block, Text):
             texts.append(block.text)
         else:

@@ -120,18 +120,20 @@ async def offer_of(client: Client, log: Callable[[str], None], gone: list[str]) 
     return Offer(
         tuple(kept.values()),
         tuple(
-            RemoteResource(one.uri, in_line(one.title or one.name), in_line(one.description or ""))
-            for one in resources
-            if len(one.uri) <= _MAX_URI and one.uri.isprintable() and " " not in one.uri
+            RemoteResource(
+                resource.uri, in_line(resource.title or resource.name), in_line(resource.description or "")
+            )
+            for resource in resources
+            if len(resource.uri) <= _MAX_URI and resource.uri.isprintable() and " " not in resource.uri
         ),
         tuple(
             RemotePrompt(
-                one.name,
-                in_line(one.description or one.title or ""),
-                tuple((in_line(arg.name, 40), bool(arg.required)) for arg in one.arguments or ()),
+                prompt.name,
+                in_line(prompt.description or prompt.title or ""),
+                tuple((in_line(arg.name, 40), bool(arg.required)) for arg in prompt.arguments or ()),
             )
-            for one in prompts
-            if usable(one.name)
+            for prompt in prompts
+            if usable(prompt.name)
         ),
         _left_out(unusable, gone),
     )

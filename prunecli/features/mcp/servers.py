@@ -178,17 +178,19 @@ class RemoteServers(Part):
 
     def _tell_failed(self) -> None:
         """Tell the user, once for each reason, which servers can't be used and why."""
-        for one in self.servers:
-            reason = f"{one.state}: {one.why}" if one.state in FAILED else ""
-            if reason and self._told.get(one.name) != reason:
-                self._runtime.session.tell(Notice(FAILED[one.state].format(one.name, one.fault), "warning"))
-            if reason or one.state == "connected":
-                self._told[one.name] = reason
+        for server in self.servers:
+            reason = f"{server.state}: {server.why}" if server.state in FAILED else ""
+            if reason and self._told.get(server.name) != reason:
+                self._runtime.session.tell(
+                    Notice(FAILED[server.state].format(server.name, server.fault), "warning")
+                )
+            if reason or server.state == "connected":
+                self._told[server.name] = reason
 
     # Asked by the user ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Server | None:
-        return next((one for one in self.servers if one.name == name), None)
+        return next((server for server in self.servers if server.name == name), None)
 
     def restart(self, name: str) -> None:
         if self._hub is not None:
@@ -200,18 +202,18 @@ class RemoteServers(Part):
 
     def prompts(self) -> list[tuple[str, RemotePrompt]]:
         return [
-            (f"{one.name}:{prompt.name}", prompt)
-            for one in self.servers
-            if one.state == "connected"
-            for prompt in one.offer.prompts
+            (f"{server.name}:{prompt.name}", prompt)
+            for server in self.servers
+            if server.state == "connected"
+            for prompt in server.offer.prompts
         ]
 
     def resources(self) -> list[str]:
         return [
-            f"{one.name}:{resource.uri}"
-            for one in self.servers
-            if one.state == "connected"
-            for resource in one.offer.resources
+            f"{server.name}:{resource.uri}"
+            for server in self.servers
+            if server.state == "connected"
+            for resource in server.offer.resources
         ]
 
     def prompt_text(self, word: str, arguments: Mapping[str, str]) -> str:
@@ -254,7 +256,7 @@ class RemoteServers(Part):
         if self._hub is not None and self._hub.begun:
             await self._hub.ask(self._hub.settled())
         servers = self.servers
-        missing = [_line(one) for one in servers if one.state != "connected"]
+        missing = [_line(server) for server in servers if server.state != "connected"]
 
         def found() -> str:
             states = f"Not connected: {'; '.join(missing)}" if missing else ""
@@ -289,7 +291,7 @@ class RemoteServers(Part):
         server, _, name = target.partition(":")
         found = self.named(server)
         tools = found.offer.tools if found else ()
-        return next((one.claims for one in tools if one.name == name), "")
+        return next((tool.claims for tool in tools if tool.name == name), "")
 
     # Notices --------------------------------------------------------------------------------------------
 
@@ -304,9 +306,9 @@ class RemoteServers(Part):
             return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
         text = "\n".join([*map(_line, self.servers), HOW])
         waits = time.monotonic() < self._begun_at + START_SECONDS
-        if known is not None and waits and any(one.state == "starting" for one in self.servers):
+        if known is not None and waits and any(server.state == "starting" for server in self.servers):
             told = known.splitlines()
-            if all(one.state not in FAILED or _line(one) in told for one in self.servers):
+            if all(server.state not in FAILED or _line(server) in told for server in self.servers):
                 return ()
         return () if text == known else (notice(TITLE, text, kept=True),)
 

@@ -42,9 +42,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     zone = runtime.setup.zone
     if arguments and arguments != "all":
         return [_of_turn(bill, arguments, zone)]
-    models = list(dict.fromkeys(one.model for one in responses))
+    models = list(dict.fromkeys(response.model for response in responses))
     rows = [
-        _row(model or "(no name)", "", [one for one in entries if one[0].model == model]) for model in models
+        _row(model or "(no name)", "", [entry for entry in entries if entry[0].model == model])
+        for model in models
     ]
     if len(models) > 1:
         rows.append(_row("all", "", entries))
@@ -58,7 +59,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
             rows.append(_row(_name(turn), "", of_turn))
             below.append(tuple(_requests(of_turn, zone)))
     note = _note(runtime.balance.now, responses, len(runtime.session.context.prune_history.fetches))
-    if searches := sum(one.usage.web_search_requests or 0 for one in responses):
+    if searches := sum(response.usage.web_search_requests or 0 for response in responses):
         note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
     note += "".join(f"\n{line}" for line in runtime.parts.gather(lambda part: part.spent()))
     if copied := runtime.bill.copied:
@@ -102,7 +103,7 @@ def net(balance: float) -> str:
 
 def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
     responses = [one for one, _ in entries]
-    usages = [one.usage for one in responses]
+    usages = [response.usage for response in responses]
     read = sum(usage.cache_read_input_tokens or 0 for usage in usages)
     written = sum(usage.cache_creation_input_tokens or 0 for usage in usages)
     prompt = sum(usage.prompt_tokens for usage in usages)
@@ -113,9 +114,12 @@ def _row(name: str, entry: str, entries: Sequence[_Entry]) -> tuple[str, ...]:
         short(read),
         short(written),
         share(read / prompt) if prompt else "-",
-        "~" * any(one.is_partial for one in responses) + short(sum(usage.output_tokens for usage in usages)),
+        "~" * any(response.is_partial for response in responses)
+        + short(sum(usage.output_tokens for usage in usages)),
         _total(responses),
-        f"~{short(sum(one.withheld for one in responses))}" if any(one.withheld for one in responses) else "",
+        f"~{short(sum(response.withheld for response in responses))}"
+        if any(response.withheld for response in responses)
+        else "",
         _saved(entries),
     )
 
@@ -130,7 +134,7 @@ def _saved(entries: Sequence[_Entry]) -> str:
 
 def _total(responses: Sequence[Paid]) -> str:
     """Return the sum of the known costs, with "+ ?" if some are unknown."""
-    known = [one.cost for one in responses if one.cost is not None]
+    known = [response.cost for response in responses if response.cost is not None]
     if not known:
         return UNKNOWN
     return money(sum(known)) + (" + ?" if len(known) < len(responses) else "")
@@ -147,7 +151,7 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         lines.append(
             f"The newest {MOST_ROWS:,} requests; `prunecli sessions audit ID` lists all {len(responses):,}."
         )
-    unknown = sorted({one.model or "(no name)" for one in responses if one.cost is None})
+    unknown = sorted({response.model or "(no name)" for response in responses if response.cost is None})
     if unknown:
         names = ", ".join(unknown)
         lines.append(f'No known price for {names}; set [models."NAME"] prices in config.toml.')

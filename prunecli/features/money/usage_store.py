@@ -140,9 +140,9 @@ class UsageReport:
             "tasks": self.tasks,
             "damaged": [{"id": name, "lines": lines} for name, lines in self.damaged],
             "sessions": [
-                {"id": one.id, "name": one.name, "cwd": one.cwd, "started": one.started}
-                | total(row.sums for row in one.rows).to_json()
-                for one in self.sessions
+                {"id": session.id, "name": session.name, "cwd": session.cwd, "started": session.started}
+                | total(row.sums for row in session.rows).to_json()
+                for session in self.sessions
             ],
         }
 

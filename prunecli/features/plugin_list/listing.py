@@ -54,8 +54,8 @@ def as_json(installed: Installed) -> list[dict[str, Any]]:
 
 def findings(config: Config) -> list[Finding]:
     """Return what `prunecli doctor` says of plugins; nothing if there are none."""
-    others = [one for one in config.installed.plugins if not one.is_ours]
-    failed = [f"{one.name}: {one.off}" for one in others if one.off not in ("", DISABLED)]
+    others = [plugin for plugin in config.installed.plugins if not plugin.is_ours]
+    failed = [f"{other.name}: {other.off}" for other in others if other.off not in ("", DISABLED)]
     if failed:
         return [Finding("plugins", "problem", "; ".join(failed), "`prunecli plugins list` shows all")]
-    return [Finding("plugins", "ok", ", ".join(one.name for one in others))] if others else []
+    return [Finding("plugins", "ok", ", ".join(other.name for other in others))] if others else []

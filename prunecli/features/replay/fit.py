@@ -225,7 +225,11 @@ def _sizes(
 
 def _replaced(results: Sequence[Seen], before: Expectations) -> float:
     """Return the share of replaced results that was quoted after they had been replaced."""
-    gone = [one for one in results if one.replaced >= 0 and one.last >= max(one.replaced, before.min_age)]
+    gone = [
+        result
+        for result in results
+        if result.replaced >= 0 and result.last >= max(result.replaced, before.min_age)
+    ]
     if len(gone) < FEWEST:
         return before.superseded
     return round(sum(one.quoted >= max(one.replaced, before.min_age) for one in gone) / len(gone), 3)

@@ -180,7 +180,7 @@ def _copies(matches: Sequence[Match]) -> tuple[tuple[frozenset[int], frozenset[i
                 if (count := bisect_right(starts, start)) and ends[count - 1] >= end
             )
             older.setdefault(frozenset(islice(containing, _MOST_COPIES)), set()).add(source)
-        newer.append((source, [one.start for one in parts], [one.end for one in parts]))
+        newer.append((source, [part.start for part in parts], [part.end for part in parts]))
     return tuple((newest, frozenset(sources)) for newest, sources in older.items())
 
 

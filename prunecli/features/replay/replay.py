@@ -174,7 +174,7 @@ class Stage:
         if fixed is None:
             pieces = Preamble.of(tuple(preamble.get("system") or ()), tuple(preamble.get("tools") or ()))
             texts = (*pieces.system, *pieces.tools)
-            fixed = round(token_factor(model) * sum(self.counter.count(one.decode()) for one in texts))
+            fixed = round(token_factor(model) * sum(self.counter.count(text.decode()) for text in texts))
         return Part(
             setting.strategy,
             setting.gate,

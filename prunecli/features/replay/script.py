@@ -135,7 +135,7 @@ class Script:
     def cache_ttl(self) -> CacheTtl | None:
         """The cache lifetime that the recording's endpoint reported last, if it did."""
         events = (step.event for step in reversed(self.requests))
-        reports = (reported_ttl(one.usage) for one in events if isinstance(one, AssistantMessage))
+        reports = (reported_ttl(event.usage) for event in events if isinstance(event, AssistantMessage))
         return next(filter(None, reports), None)
 
     @property
@@ -143,7 +143,7 @@ class Script:
         """The largest prompt that the recording's endpoint reported, in tokens; 0 without a report."""
         events = (step.event for step in self.requests)
         return max(
-            (one.usage.prompt_tokens for one in events if isinstance(one, AssistantMessage)), default=0
+            (event.usage.prompt_tokens for event in events if isinstance(event, AssistantMessage)), default=0
         )
 
 
@@ -172,8 +172,10 @@ def script_of(records: Sequence[Record], counter: TokenCounter, *, name: str = "
     """Make a script of a session's records. Edits are left out, since replay makes its own."""
     counted = Counted(counter)
     events = [record.event for record in records]
-    cwd = next((one.cwd for one in events if isinstance(one, SessionStarted)), "")
-    recorded = (one.value for one in events if isinstance(one, SettingChanged) and one.key == PREAMBLE)
+    cwd = next((event.cwd for event in events if isinstance(event, SessionStarted)), "")
+    recorded = (
+        event.value for event in events if isinstance(event, SettingChanged) and event.key == PREAMBLE
+    )
     preamble = next((one for one in recorded if isinstance(one, dict)), None)
     numbered = preamble is not None
     steps = list(_steps(records, counted, numbered=numbered))

@@ -248,13 +248,13 @@ def _interrupts() -> Iterator[None]:
         raise KeyboardInterrupt(number)
 
     ends = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) == signal.SIG_DFL]
-    for one in ends:
-        signal.signal(one, stop)
+    for end in ends:
+        signal.signal(end, stop)
     try:
         yield
     finally:
-        for one in ends:
-            signal.signal(one, signal.SIG_DFL)
+        for end in ends:
+            signal.signal(end, signal.SIG_DFL)
 
 
 def stage_of(asked: Asked) -> "Stage":
@@ -374,7 +374,7 @@ def _files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
             empty.append(error)
     if empty and not found:
         raise SessionNotFound(empty[0].message, f"cannot read {problems[0]}" if problems else empty[0].hint)
-    return list(found.values()), [*(f"cannot read {one}" for one in problems), *map(str, empty)]
+    return list(found.values()), [*(f"cannot read {problem}" for problem in problems), *map(str, empty)]
 
 
 def _files(source: str, problems: list[str]) -> list[Path]:

@@ -116,7 +116,7 @@ def _rows(runtime: Runtime, rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
         )
         for row in rows
     ]
-    sent = [one for one in payments(runtime.session, runtime.choices) if one.kind == "answer"]
+    sent = [payment for payment in payments(runtime.session, runtime.choices) if payment.kind == "answer"]
     if not sent or any(one.cost is None for one in sent):
         return tuple(played)
     prompts = [replace(one.usage, output_tokens=0) for one in sent]

@@ -21,7 +21,7 @@ def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
     """Return the file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
     records = tuple(runtime.session.records)
     found = [
-        [_named(files, one) for one in outlooks(files.snapshots, records, seqs, files.save())]
+        [_named(files, outlook) for outlook in outlooks(files.snapshots, records, seqs, files.save())]
         for files in saver_of(runtime).all
         if not files.off
     ]

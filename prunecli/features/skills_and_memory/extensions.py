@@ -72,7 +72,7 @@ class Extensions(Part):
     def _due(self) -> Sequence[UserMessage]:
         skills = () if self.absent else self.skills.due()
         exchanges = self._host.session.context.exchanges
-        used = "_nested" in vars(self) or any(one.results for one in exchanges)
+        used = "_nested" in vars(self) or any(exchange.results for exchange in exchanges)
         nested = self._nested.due() if used else ()
         return (*skills, *nested)
 
@@ -137,7 +137,7 @@ class Extensions(Part):
         self.skills.look()
         skills = (one for one in self.skills.by_name.values() if one.for_user)
         lines = [self.commands.taken(one) for one in commands if one.name in words]
-        return (*lines, *(self.commands.taken(one) for one in skills if one.name in words))
+        return (*lines, *(self.commands.taken(skill) for skill in skills if skill.name in words))
 
     def command(self, word: str, arguments: str) -> Sequence[Any] | None:
         """Submit a typed custom command or skill as it stands: its prompt is made when it is submitted."""

@@ -137,7 +137,7 @@ def chosen(definitions: Iterable[Definition]) -> dict[str, Definition]:
 
 def listing(definitions: Mapping[str, Definition]) -> str:
     """Return the list of subagents for the model; "" for the built-in one, which the tool describes."""
-    added = [one for one in definitions.values() if one is not EXPLORE]
+    added = [definition for definition in definitions.values() if definition is not EXPLORE]
     if not added:
         return ""
     lines, size = list[str](), 0

@@ -117,12 +117,12 @@ class Subagents:
     def due(self) -> Sequence[UserMessage]:
         """Return the notice about subagents, if they differ from those that the context names."""
         context = self._host.session.context
-        last = next((one for one in reversed(context.items) if not one.is_attached), None)
+        last = next((item for item in reversed(context.items) if not item.is_attached), None)
         if last is None or not last.opens_turn:
             return ()  # the folders are checked at each prompt, not at each step
         if self._host.who or TASK not in (context.tool_names or ()):
             return ()
-        known = newest_notice((one.event for one in reversed(context.items)), _TITLE)
+        known = newest_notice((item.event for item in reversed(context.items)), _TITLE)
         if known is None:
             system = system_texts(context.settings[PREAMBLE])
             known = next((text for text in system if text.startswith(HEADING)), _GONE)
@@ -248,7 +248,7 @@ class Subagents:
             case _:
                 pass
         try:
-            if any(isinstance(one.event, UserMessage) for one in child.session.records):
+            if any(isinstance(record.event, UserMessage) for record in child.session.records):
                 return await host.go_on()
             if PREAMBLE not in child.session.context.settings:
                 child.session.emit(SettingChanged(PREAMBLE, self._preamble(child)))

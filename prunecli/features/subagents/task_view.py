@@ -106,7 +106,9 @@ def answer(records: Sequence[Record], ended: str, problem: str, number: int) -> 
     """Return the answer of a task for the model: its last message, any problem at its end, and its handle for
     recall."""
     said = (
-        plain_text(one.event.content) for one in reversed(records) if isinstance(one.event, AssistantMessage)
+        plain_text(record.event.content)
+        for record in reversed(records)
+        if isinstance(record.event, AssistantMessage)
     )
     words = next((text.strip() for text in said if text.strip()), "")
     handle = f"[task {number} · recall entry 0 of task {number} lists its entries]"

@@ -322,7 +322,7 @@ async def run_headless(
     runtime.on_task.append(printer.follow)
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(
-        _runs(runtime, [Turn(one, (), is_typed) for one in prompts], printer, schema)
+        _runs(runtime, [Turn(prompt, (), is_typed) for prompt in prompts], printer, schema)
     )
     begun = loop.time()
     try:

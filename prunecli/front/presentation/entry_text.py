@@ -138,7 +138,12 @@ def chosen(choose: Choose, answer: str) -> Choice | None:
     if answer.isdigit() and 1 <= int(answer) <= len(choose.choices):
         return choose.choices[int(answer) - 1]
     return next(
-        (one for one in choose.choices if answer.lower() in (one.value.lower(), one.label.lower())), None
+        (
+            choice
+            for choice in choose.choices
+            if answer.lower() in (choice.value.lower(), choice.label.lower())
+        ),
+        None,
     )
 
 

@@ -91,7 +91,7 @@ def failure(error: str) -> Notice:
 
 def has_failure(records: Sequence[Record]) -> bool:
     """Return whether one of these records has the error of a failed run, which a transcript shows."""
-    return any(isinstance(one.event, RunEnded) and one.event.error for one in records)
+    return any(isinstance(record.event, RunEnded) and record.event.error for record in records)
 
 
 def text_of(content: tuple[Block, ...]) -> str:

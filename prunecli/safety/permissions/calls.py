@@ -72,7 +72,7 @@ def parts_of(
         searched = _places(touches.searches, around)
         places = tuple(dict.fromkeys((*searched, *_places(read, around))))
         parts.append(Call("read", tool_name, places, searched if read else ()))
-    parts += [Call("unknown", tool_name, doubt=REMOTE, target=well_formed(one)) for one in touches.calls]
+    parts += [Call("unknown", tool_name, doubt=REMOTE, target=well_formed(call)) for call in touches.calls]
     hosts = map(well_formed, touches.fetches)
     parts += [Call("fetch", tool_name, doubt=NEW_HOST.format(host), host=host) for host in hosts]
     return tuple(parts) or (Call("context", tool_name),)

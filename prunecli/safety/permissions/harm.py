@@ -153,7 +153,7 @@ def of_text(text: str, doubt: str, words: Sequence[str], around: CommandScope) -
             continue
         name = "" if len(commands) == 1 else f"`{' '.join(command[:3])}` "
         clauses.append(f"{name}{_here(harm, around)}")
-    clauses += [f"writes to {one.replace(chr(39) * 2, 'a file')}" for one in outputs]
+    clauses += [f"writes to {output.replace(chr(39) * 2, 'a file')}" for output in outputs]
     clauses[:0] = _secrets(words, [FORMS.get(command[0]) for command in commands], around)
     return "; ".join(dict.fromkeys(map(one_line, clauses))) or f"can't be checked: {doubt}"
 

@@ -144,7 +144,9 @@ def _below(root: str, around: CommandScope, left_out: Sequence[tuple[bool, str]]
         top = root == "." and shown == "."
         found = [*folders, *names]
         folders[:] = [
-            one for one in folders if not any(one == name and (top or not first) for first, name in left_out)
+            folder
+            for folder in folders
+            if not any(folder == name and (top or not first) for first, name in left_out)
         ]
         left -= len(found)
         if left < 0:

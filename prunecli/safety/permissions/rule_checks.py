@@ -285,8 +285,8 @@ def _doubt(words: Words, places: Sequence[CommandScope]) -> Doubt | None:
         try:
             # a line with a rule runs with more rights, so queries that may run the project are not harmless in it
             inner = replace(place, walled=place.walled and is_listed(words[0]))
-            for one in variants(words, inner):
-                read_command(one, inner)
+            for variant in variants(words, inner):
+                read_command(variant, inner)
         except Doubt as doubt:
             return described(words, doubt, place)
     return None

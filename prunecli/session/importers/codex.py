@@ -262,7 +262,7 @@ class Reader:
 
     def _told(self, item: Json, when: int | None) -> None:
         """Add the message of an event."""
-        content = [Text(words(part(one).get("text"))) for one in blocks(item.get("content") or [])]
+        content = [Text(words(part(block).get("text"))) for block in blocks(item.get("content") or [])]
         if item.get("type") == "UserMessage":
             self.flush()
             self._turns.append(self.to.user(content, when))

@@ -154,7 +154,7 @@ def _value(line: bytes) -> Mapping[str, Json]:
 
 
 def _home_of(path: Path) -> Path | None:
-    return next((one.parent for one in path.parents if one.name in (_LIVE, _ARCHIVED)), None)
+    return next((parent.parent for parent in path.parents if parent.name in (_LIVE, _ARCHIVED)), None)
 
 
 def _file_of(rollout: str, near: Path) -> Path | None:

@@ -29,7 +29,9 @@ _STOPS = {"tool-calls": "tool_use", "length": "max_tokens", "stop": "end_turn"}
 
 def is_opencode(value: Json) -> bool:
     messages = value.get("messages")
-    return isinstance(messages, list) and any(isinstance(part(one).get("parts"), list) for one in messages)
+    return isinstance(messages, list) and any(
+        isinstance(part(message).get("parts"), list) for message in messages
+    )
 
 
 def name_of(title: str) -> str:
@@ -166,7 +168,7 @@ class _Reader:
             self.to.result(call, (Text(words(state.get("error"))),), when, is_error=True)
         elif state.get("status") == "completed":
             files = state.get("attachments")
-            images = [self._image(part(one)) for one in files] if isinstance(files, list) else []
+            images = [self._image(part(file)) for file in files] if isinstance(files, list) else []
             failed = part(state.get("metadata")).get("exit") not in (0, None)
             self.to.result(call, (Text(words(state.get("output"))), *images), when, is_error=failed)
             if times.get("compacted"):

@@ -109,7 +109,7 @@ def of_messages(path: Path, messages: Sequence[Mapping[str, Json]]) -> Source:
 
 def _with_messages(path: Path, imported: Imported) -> Source:
     """Return the source if it contains a conversation. Raises SessionCorrupt otherwise."""
-    if not any(isinstance(one.event, UserMessage | AssistantMessage) for one in imported.records):
+    if not any(isinstance(record.event, UserMessage | AssistantMessage) for record in imported.records):
         line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
         number = line.rpartition(" ")[2]
         raise SessionCorrupt(

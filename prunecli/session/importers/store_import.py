@@ -130,7 +130,7 @@ def _with_head(
     if records and isinstance(records[0].event, SessionStarted):
         records = records[1:]
     elif records and records[0].seq == 0:
-        records = [Record(one.seq + 1, one.timestamp + 1, one.event) for one in records]
+        records = [Record(record.seq + 1, record.timestamp + 1, record.event) for record in records]
     yield from records
     last = records[-1] if records else Record(0, first, started)
     for number, event in enumerate(settings, 1):

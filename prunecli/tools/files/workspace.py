@@ -197,7 +197,7 @@ def _open_folder(parent: str, folders: tuple[Path, ...], given: str, *, create: 
 
 
 def _outside(given: str, folders: tuple[Path, ...]) -> ToolError:
-    names = ", ".join(well_formed(str(one)) for one in folders)
+    names = ", ".join(well_formed(str(folder)) for folder in folders)
     return ToolError(
         f"{well_formed(given)} is outside the workspace {names}: files can only be changed inside it."
     )

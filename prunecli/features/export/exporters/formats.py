@@ -50,7 +50,11 @@ def exported(
     `whole` ignores prunes, compactions and omissions from long results. Raises UsageError for an unknown format.
     """
     name = format_named(format_)
-    kept = [_whole(one) for one in records if not isinstance(one.event, _CHANGES)] if whole else list(records)
+    kept = (
+        [_whole(record) for record in records if not isinstance(record.event, _CHANGES)]
+        if whole
+        else list(records)
+    )
     replaced = 0
     if not keep_secrets:
         kept, replaced = redacted(kept)

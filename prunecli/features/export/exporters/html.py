@@ -110,7 +110,9 @@ class _Entries:
             yield from _folded("text" if notice else "output", "".join(inner), is_open=False)
         else:
             results = (
-                {one.call.id: one.seq for one in entry.exchange.results if one.call} if entry.exchange else {}
+                {result.call.id: result.seq for result in entry.exchange.results if result.call}
+                if entry.exchange
+                else {}
             )
             for block in report.content:
                 yield from self._block(report, block, results)
@@ -261,7 +263,7 @@ def _change(call: ToolUse, result: Entry | None) -> str:
     if isinstance(patch, str) and patch.startswith("*** Begin Patch"):
         return patch
     edits = given.get("edits")
-    pieces = [_edited(one) for one in edits] if isinstance(edits, list) else [_edited(dict(given))]
+    pieces = [_edited(edit) for edit in edits] if isinstance(edits, list) else [_edited(dict(given))]
     return "".join(pieces)
 
 

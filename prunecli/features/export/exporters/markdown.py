@@ -36,8 +36,8 @@ def _lines(report: Story) -> Iterator[str]:
     for name, value in report.facts:
         yield f"- {name}: {_code(value)}"
     yield ""
-    for one in report.entries:
-        yield from _entry(one)
+    for entry in report.entries:
+        yield from _entry(entry)
 
 
 def _entry(report: Reported) -> Iterator[str]:

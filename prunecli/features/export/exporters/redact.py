@@ -96,7 +96,7 @@ class _Redactor:
         """Return a block without secrets. Changed thinking loses its signature, which no longer matches."""
         match block:
             case Text(text, citations):
-                return Text(self.text(text), tuple(self.json(dict(one)) for one in citations))
+                return Text(self.text(text), tuple(self.json(dict(citation)) for citation in citations))
             case Thinking(thinking, signature):
                 clean = self.text(thinking)
                 return Thinking(clean, signature if clean == thinking else "")
@@ -180,5 +180,5 @@ class _Redactor:
 def redacted(records: Sequence[Record]) -> tuple[list[Record], int]:
     """Return the records without secrets of known shapes, and the number of secrets replaced."""
     redactor = _Redactor()
-    clean = [Record(one.seq, one.timestamp, redactor.event(one.event)) for one in records]
+    clean = [Record(record.seq, record.timestamp, redactor.event(record.event)) for record in records]
     return clean, redactor.found

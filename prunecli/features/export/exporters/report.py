@@ -101,9 +101,13 @@ def _facts(context: Context, records: Sequence[Record]) -> tuple[tuple[str, str]
     origin = context.settings.get(IMPORTED)
     source = origin.get("kind") if isinstance(origin, dict) else ""
     models = dict.fromkeys(
-        one.event.model for one in records if isinstance(one.event, AssistantMessage) and one.event.model
+        record.event.model
+        for record in records
+        if isinstance(record.event, AssistantMessage) and record.event.model
     )
-    requests = [one.event.usage for one in records if isinstance(one.event, AssistantMessage | AttemptBilled)]
+    requests = [
+        record.event.usage for record in records if isinstance(record.event, AssistantMessage | AttemptBilled)
+    ]
     sent = sum(usage.prompt_tokens for usage in requests)
     written = sum(usage.output_tokens for usage in requests)
     facts: list[tuple[str, str]] = [
