@@ -64,8 +64,8 @@ class Chain:
 
     @property
     def stop(self) -> str | None:
-        found = [why for each in self._hooks if (why := each.stop) is not None]
-        return found[0] if found else None
+        reasons = [why for each in self._hooks if (why := each.stop) is not None]
+        return reasons[0] if reasons else None
 
     async def admits(self, message: UserMessage) -> bool:
         return all([await each.admits(message) for each in self._hooks])

@@ -47,11 +47,11 @@ def code_blocks(markdown: str) -> list[str]:
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in markdown.split("\n"):
-        found = _FENCE.fullmatch(line)
+        match = _FENCE.fullmatch(line)
         if not fence:
-            if found and "`" not in found[2]:
-                fence, lines = found[1], []
-        elif found and found[1].startswith(fence) and not found[2].strip():
+            if match and "`" not in match[2]:
+                fence, lines = match[1], []
+        elif match and match[1].startswith(fence) and not match[2].strip():
             blocks.append("\n".join(lines))
             fence = ""
         else:

@@ -302,11 +302,11 @@ def _edited(context: Context, events: Iterable[Event]) -> dict[int, Item] | None
 
 def _no_longer_cleared(counts: TokenCounts, cleared: Mapping[int, int], item: Item) -> int:
     """Return the tokens of an item that the endpoint would clear now, but not once the item is as planned."""
-    found = [part for part in item.parts if part.seq in cleared]
+    parts = [part for part in item.parts if part.seq in cleared]
     if item.hidden:
-        return sum(cleared[part.seq] for part in found)
-    shown = (counts.scale.tokens(*counts.amount(part, item.edits.get(part.seq))) for part in found)
-    return sum(max(0, cleared[part.seq] - tokens) for part, tokens in zip(found, shown, strict=True))
+        return sum(cleared[part.seq] for part in parts)
+    shown = (counts.scale.tokens(*counts.amount(part, item.edits.get(part.seq))) for part in parts)
+    return sum(max(0, cleared[part.seq] - tokens) for part, tokens in zip(parts, shown, strict=True))
 
 
 def _moves(context: Context, overlay: Overlay, dropped: frozenset[int], touched: Iterable[int]) -> _Moves:

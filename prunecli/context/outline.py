@@ -383,8 +383,8 @@ class Outline:
             fixed = dict(self.preamble)[key]
             return Figures(fixed, fixed, fixed * age, age)
         if key.kind == "memo":
-            found = [memo for one, memo in self.context.memos_of(key.seq) if one == key.part]
-            memo = tokens(sum(map(counts.memo_tokens, found)))
+            memos = [memo for one, memo in self.context.memos_of(key.seq) if one == key.part]
+            memo = tokens(sum(map(counts.memo_tokens, memos)))
             return Figures(memo, memo, memo * age, age)
         entry = self.context.entries[key.seq]
         hidden = entry.exchange is not None and self.context.dropped(entry.exchange)

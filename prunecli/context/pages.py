@@ -271,11 +271,11 @@ def _before_item(text: str, least: int, end: int) -> int:
 
 def _indent(text: str, at: int) -> int:
     """Return the width of the blanks before a line's first character, -1 for an empty line."""
-    found = _INDENT.match(text, at)
-    return -1 if found is None else found.end() - at
+    match = _INDENT.match(text, at)
+    return -1 if match is None else match.end() - at
 
 
 def behind_break(text: str, at: int) -> int:
     """Return the start of the next line if only blanks are left of this one, else `at`."""
-    found = _BREAK.match(text, at)
-    return found.end() if found else at
+    match = _BREAK.match(text, at)
+    return match.end() if match else at

@@ -18,8 +18,8 @@ _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
 
 def claude_version(name: str) -> tuple[int, int] | None:
     """Return the version, such as (5, 5) for `claude-opus-5-5` or `opus`; None without one or for another vendor."""
-    found = _VERSION.search(_lower(name))
-    return (int(found[2]), int(found[3] or 0)) if found else None
+    match = _VERSION.search(_lower(name))
+    return (int(match[2]), int(match[3] or 0)) if match else None
 
 
 def reads_summaries(name: str) -> bool:
@@ -71,8 +71,8 @@ def may_read(reader: str, writer: str) -> bool:
 
 
 def _family(name: str) -> tuple[str, tuple[int, int]] | None:
-    found = _VERSION.search(_lower(name))
-    return (found[1] or "", (int(found[2]), int(found[3] or 0))) if found else None
+    match = _VERSION.search(_lower(name))
+    return (match[1] or "", (int(match[2]), int(match[3] or 0))) if match else None
 
 
 def _lower(name: str) -> str:

@@ -169,8 +169,8 @@ def _is_blank(block: Block) -> bool:
 
 def thinking_blocks(content: tuple[Block, ...]) -> int:
     """Return the number of thinking blocks that are sent back: those the endpoint signed."""
-    found = [block for block in sendable(content) if isinstance(block, (Thinking, RedactedThinking))]
-    return sum([isinstance(block, RedactedThinking) or bool(block.signature) for block in found])
+    blocks = [block for block in sendable(content) if isinstance(block, (Thinking, RedactedThinking))]
+    return sum([isinstance(block, RedactedThinking) or bool(block.signature) for block in blocks])
 
 
 def plain_text(content: tuple[Block, ...]) -> str:

@@ -269,10 +269,10 @@ class Reader:
         if (
             self.text.startswith("{", self.at)
             and before == "@"
-            and (found := _REFERENCE.match(self.text, self.at))
+            and (match := _REFERENCE.match(self.text, self.at))
         ):
-            self.at = found.end()
-            return found[0]  # `HEAD@{1}`: bash expands nothing without a comma or two dots
+            self.at = match.end()
+            return match[0]  # `HEAD@{1}`: bash expands nothing without a comma or two dots
         character = self.text[self.at]
         if character not in _PLAIN and not (character == "~" and before in _BEFORE_TILDE):
             raise Doubt(named(character))

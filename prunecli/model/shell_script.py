@@ -79,10 +79,10 @@ class _Script(WordReader):
             self._blank(newlines=True)
             if self.join != ";":
                 continue
-            found = _KEYWORD.match(self.text, self.at)
-            if found and found[0] in ends:
-                self.at = found.end()
-                return found[0]
+            match = _KEYWORD.match(self.text, self.at)
+            if match and match[0] in ends:
+                self.at = match.end()
+                return match[0]
             if self.at_end() and "" in ends:
                 return ""
 
@@ -158,12 +158,12 @@ class _Script(WordReader):
 
     def _for(self) -> None:
         """Read a loop once for each of its words, with the variable bound to it."""
-        found = _FOR.match(self.text, self.at)
-        if not found:
+        match = _FOR.match(self.text, self.at)
+        if not match:
             raise Doubt("it uses the shell keyword 'for'")
         self.flat = False
         self.join = ";"
-        self._blank_after(len(found[0]))
+        self._blank_after(len(match[0]))
         items: list[str] = []
         while not self.at_end() and self.text[self.at] not in ";\n":
             items += self.words()
@@ -176,9 +176,9 @@ class _Script(WordReader):
         body = do.end()
         for item in items:
             self.at, begin = body, len(self.commands)
-            self.bound[found[1]] = _each(item)
+            self.bound[match[1]] = _each(item)
             self.commands_until("done")
-            self.bound.pop(found[1], None)
+            self.bound.pop(match[1], None)
             repeats = isinstance(item, Glob | Open) and any(
                 words[0] == "cd" for words in self.commands[begin:]
             )
@@ -230,8 +230,8 @@ class _Script(WordReader):
     def _redirected(self, inputs: list[str]) -> bool:
         """Read a redirection at this place and return whether there was one. A file that is read joins `inputs`."""
         self._blank()
-        if found := _NO_OUTPUT.match(self.text, self.at):
-            self.at = found.end()
+        if match := _NO_OUTPUT.match(self.text, self.at):
+            self.at = match.end()
             return True
         if not self.text.startswith(("<", ">", "1>", "2>", "&>"), self.at):
             return False

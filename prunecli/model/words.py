@@ -106,19 +106,19 @@ class WordReader(Reader, ABC):
 
     def _value(self, *, quoted: bool) -> str | Value | None:
         """Read a variable or a substitution at a `$`; None if bash would leave the `$` alone or it is not known."""
-        if found := _SUM.match(self.text, self.at):
-            self.at = found.end()
+        if match := _SUM.match(self.text, self.at):
+            self.at = match.end()
             return Value("?", quoted)
         if self.text.startswith("$(", self.at) and not self.text.startswith("$((", self.at):
             return self.substituted(quoted=quoted)
         if self.text.startswith("$?", self.at):
             self.at += 2
             return Value("?", quoted)
-        found = _VARIABLE.match(self.text, self.at)
-        name = (found[1] or found[2]) if found else ""
-        if not found or name not in KNOWN | self.bound.keys():
+        match = _VARIABLE.match(self.text, self.at)
+        name = (match[1] or match[2]) if match else ""
+        if not match or name not in KNOWN | self.bound.keys():
             return None
-        self.at = found.end()
+        self.at = match.end()
         bound = self.bound.get(name)
         if bound is None or isinstance(bound, Value):
             return Value(name, quoted) if bound is None else Value("", quoted, feed=bound.feed)
@@ -135,15 +135,15 @@ class WordReader(Reader, ABC):
             return ["{}"]
         if before == "@":
             return []
-        found = _LIST.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-            return found[0][1:-1].split(",")
-        found = _SEQUENCE.match(self.text, self.at)
-        if not found:
+        match = _LIST.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+            return match[0][1:-1].split(",")
+        match = _SEQUENCE.match(self.text, self.at)
+        if not match:
             return []
-        self.at = found.end()
-        first, last = int(found[1]), int(found[2])
+        self.at = match.end()
+        first, last = int(match[1]), int(match[2])
         step = 1 if first <= last else -1
         return [str(number) for number in range(first, last + step, step)]
 

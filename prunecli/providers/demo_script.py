@@ -118,8 +118,8 @@ def _text(result: Mapping[str, Json]) -> str:
 
 def _step_of(id_: str) -> str:
     """Return the step in the id of a call of the demo model, "" for a call of another model."""
-    found = re.fullmatch(_OWN_ID, id_)
-    return found[1] if found else ""
+    match = re.fullmatch(_OWN_ID, id_)
+    return match[1] if match else ""
 
 
 def _objects(message: WireMessage, kind: str) -> Iterator[dict[str, Json]]:

@@ -107,8 +107,8 @@ class ModelInfo:
 
     def prices_for(self, prompt_tokens: int) -> Prices:
         """Return the prices for a request with this many prompt tokens."""
-        found = [prices for above, prices in self.bands if prompt_tokens > above]
-        return found[-1] if found else self.prices
+        bands = [prices for above, prices in self.bands if prompt_tokens > above]
+        return bands[-1] if bands else self.prices
 
 
 _DEMO = ModelInfo("demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0, 0.0))

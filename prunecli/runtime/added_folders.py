@@ -110,5 +110,5 @@ class AddedFolders:
         text = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if text is None:
             text = next(iter(system_texts(context.settings.get(PREAMBLE))), "")
-        known = found[1] if (found := _LINE.search(text)) else _NONE
+        known = match[1] if (match := _LINE.search(text)) else _NONE
         return () if known == now else (notice(TITLE, _FACT + now, kept=True),)

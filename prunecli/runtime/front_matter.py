@@ -155,13 +155,13 @@ def _quoted(front: str) -> str:
 def _quoted_lines(front: str) -> Iterator[str]:
     yaml, loader = _yaml()
     for line in front.split("\n"):
-        found = _LINE.fullmatch(line)
+        match = _LINE.fullmatch(line)
         try:
-            if found:
+            if match:
                 list(yaml.parse(line, loader))
             yield line
         except yaml.YAMLError:
-            yield f"{found[1]}: {json.dumps(found[2])}" if found else line
+            yield f"{match[1]}: {json.dumps(match[2])}" if match else line
 
 
 def _malformed(why: str, line: int | None, path: Path) -> ConfigError:

@@ -46,13 +46,13 @@ class Attachment:
 
 async def attached(given: Sequence[Block], media: Media) -> list[Attachment]:
     """Return what is recorded after a prompt for the images and documents given with it. Raises PromptBlocked."""
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for number, block in enumerate(given, 1):
         made = await asyncio.to_thread(accepted, block, number, media)
         kind = "document" if isinstance(block, Document) else "image"
         head = Text(f"{ATTACHED}{headline(f'{kind} {number}', [made])}]")
-        found.append(Attachment(UserMessage((head, made), "attachment")))
-    return found
+        attachments.append(Attachment(UserMessage((head, made), "attachment")))
+    return attachments
 
 
 def accepted(block: Block, number: int, media: Media) -> Block:

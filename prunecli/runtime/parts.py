@@ -301,8 +301,8 @@ class Parts(Mapping[str, Part]):
             await part.begins()
 
     def hooks(self) -> Hooks | None:
-        found = [hooks for part in self._own if (hooks := part.hooks()) is not None]
-        return found[0] if len(found) == 1 else Chain(found) if found else None
+        groups = [hooks for part in self._own if (hooks := part.hooks()) is not None]
+        return groups[0] if len(groups) == 1 else Chain(groups) if groups else None
 
     async def before_change(self, call: ToolUse) -> None:
         for part in self._all.values():

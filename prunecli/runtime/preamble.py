@@ -140,7 +140,7 @@ def _differences(before: Sequence[str], now: Sequence[str]) -> list[str]:
 
 
 def _names(texts: Iterable[str]) -> set[str]:
-    return {found[1] for text in texts if (found := _FILE.match(text))}
+    return {match[1] for text in texts if (match := _FILE.match(text))}
 
 
 def tool_changes(context: Context, enabled: Iterable[str]) -> list[str]:

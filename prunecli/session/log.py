@@ -194,8 +194,8 @@ def _words_lost(unread: list[bytes], missing: int, following: Record) -> bool:
 
 
 def _type(line: bytes) -> str:
-    found = _TYPE.search(line)
-    return found[1].decode() if found else ""
+    match = _TYPE.search(line)
+    return match[1].decode() if match else ""
 
 
 def _decoded(data: bytes) -> tuple[Record, bytes]:

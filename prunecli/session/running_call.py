@@ -92,12 +92,12 @@ class RunningOutput:
         `continuing`, started tasks are excluded: they have their own logs and go on with the session.
         """
         calls = _ending(exchange) if continuing else exchange.unanswered if exchange else ()
-        found: list[Event] = [*self._results(exchange, calls, ours=_is_ours(exchange, records))]
+        events: list[Event] = [*self._results(exchange, calls, ours=_is_ours(exchange, records))]
         said = (record.seq for record in reversed(records) if _is_said(record.event))
         if self.key.startswith(USER_COMMAND) and next(said, -1) <= self.since:
             printed = render.interrupted_text(self.text)
-            found.append(UserMessage((Text(self.key), Text(printed)), "command"))
-        return found
+            events.append(UserMessage((Text(self.key), Text(printed)), "command"))
+        return events
 
     def interrupted_calls(self, exchange: Exchange | None) -> list[ToolResult]:
         """Return results for started calls that have none and cannot go on."""
@@ -108,18 +108,18 @@ class RunningOutput:
         self, exchange: Exchange | None, calls: Sequence[ToolUse], *, ours: bool = False
     ) -> list[ToolResult]:
         """Return results for interrupted calls. Of `ours`, those without a recorded start did not run."""
-        found: list[ToolResult] = []
+        tool_results: list[ToolResult] = []
         for call in calls:
             if ours and exchange is not None and call.id not in exchange.started:
                 details = {"interrupted": True, "started": False}
                 content = (Text(render.NOT_RUN),)
-                found.append(ToolResult(call.id, call.name, content, is_error=True, details=details))
+                tool_results.append(ToolResult(call.id, call.name, content, is_error=True, details=details))
                 continue
             mine = call.id == self.key and exchange is not None and self.since >= exchange.seq
             content = (Text(render.interrupted_text(self.text if mine else "")),)
             details = {"interrupted": True}
-            found.append(ToolResult(call.id, call.name, content, is_error=True, details=details))
-        return found
+            tool_results.append(ToolResult(call.id, call.name, content, is_error=True, details=details))
+        return tool_results
 
     def recorded(self, event: Event) -> None:
         """Discard the output once an event with the outcome of the call is recorded."""

@@ -70,20 +70,20 @@ class SessionPicker:
     async def list(self, cwd: Path | None, show: Callable[[Sequence[Listed]], None]) -> None:
         """Pass the sessions of a directory, or all sessions, to `show`: first those found so far, and at the end all
         of them, newest first. Tasks are left out."""
-        found: list[Listed] = []
+        rows: list[Listed] = []
 
         def read() -> None:
             for session in self.sessions(cwd):
                 if state["stop"]:
                     return
-                found.append(session)
+                rows.append(session)
 
         state = {"stop": 0}
         try:
-            await self._while(asyncio.to_thread(read), lambda: show(list(found)))
+            await self._while(asyncio.to_thread(read), lambda: show(list(rows)))
         finally:
             state["stop"] = 1  # the list was closed, or switched to other directories
-        show(sorted(found, key=lambda one: (one.changed, one.id), reverse=True))
+        show(sorted(rows, key=lambda one: (one.changed, one.id), reverse=True))
 
     def sessions(self, cwd: Path | None) -> Iterable[Listed]:
         """Return the sessions of a directory, or all, newest first; called in a thread."""

@@ -117,9 +117,9 @@ class TerminalInput(XTermParser):
         while text:
             if self._pasted is not None:
                 used = yield from self._in_paste(text)
-            elif found := _TEXT.match(text):
-                used = found.end()
-                yield from self._typed(found[0], at, early=early)
+            elif match := _TEXT.match(text):
+                used = match.end()
+                yield from self._typed(match[0], at, early=early)
             else:
                 yield from self._end_burst()
                 used = yield from self._control(text)
@@ -189,17 +189,17 @@ class TerminalInput(XTermParser):
             yield from self._key(text[0]) if text[0] < "\x80" else ()
         elif _CUT_MOUSE.match(text):
             return 0
-        elif found := _STRING.match(text):
-            return found.end()
-        elif (found := _SEQUENCE.match(text)) and (text[1] != "O" or self._key(found[0])):
-            yield from self._sequence(found[0])
-            return found.end()
+        elif match := _STRING.match(text):
+            return match.end()
+        elif (match := _SEQUENCE.match(text)) and (text[1] != "O" or self._key(match[0])):
+            yield from self._sequence(match[0])
+            return match.end()
         elif _CUT_PAIR.match(text) or _CUT_CSI.match(text):
             return 0
-        elif found := _REPLY.match(text):  # cut off by its end, or by a key
-            return 0 if text[found.end() :] in ("", "\x1b") else found.end()
-        elif (found := re.match(_CSI, text)) and found.end() > 2:  # broken off
-            return found.end()
+        elif match := _REPLY.match(text):  # cut off by its end, or by a key
+            return 0 if text[match.end() :] in ("", "\x1b") else match.end()
+        elif (match := re.match(_CSI, text)) and match.end() > 2:  # broken off
+            return match.end()
         elif text[1] == "\x1b":
             yield events.Key("escape", "\x1b")
         else:

@@ -46,16 +46,16 @@ def parser() -> "MarkdownIt":
 
 def _dunder(state: "StateInline", silent: bool) -> bool:  # the parser calls it
     """Keep the underscores of Python names: `pkg/__init__.py:3` is a path, not a strong `init`."""
-    found = _DUNDER.match(state.src, state.pos)
-    if found is None:
+    match = _DUNDER.match(state.src, state.pos)
+    if match is None:
         return False
-    before, after = state.src[: found.start()][-1:], state.src[found.end() :][:2]
+    before, after = state.src[: match.start()][-1:], state.src[match.end() :][:2]
     in_path = before in ("/", "\\", ".") or _GOES_ON.match(after)
-    if before == "_" or not (in_path or found[1] in _PYTHON_NAMES):
+    if before == "_" or not (in_path or match[1] in _PYTHON_NAMES):
         return False
     if not silent:
-        state.pending += found[0]
-    state.pos = found.end()
+        state.pending += match[0]
+    state.pos = match.end()
     return True
 
 

@@ -37,18 +37,18 @@ async def attach(executor: Executor, words: str, *, strict: bool = False) -> lis
     if len(wanted) > MAX_MENTIONS:
         executor.session.tell(Notice(f"Only the first {MAX_MENTIONS} mentions were attached.", "warning"))
     reading = replace(executor, tools={"read": Read(), "ls": Ls()})
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for one in wanted[:MAX_MENTIONS]:
         made = one.problem or await _attachment(reading, one)
         if isinstance(made, Attachment):
-            found.append(made)
+            attachments.append(made)
             continue
         path = one.mention.path
         why = f"{path} was not attached: {made.removeprefix(f'{path}: ')}"
         if strict and one.is_media:
             raise PromptBlocked(why, "remove the @ to send only its path")
         executor.session.tell(Notice(why, "warning"))
-    return found
+    return attachments
 
 
 class _Wanted(NamedTuple):
@@ -61,22 +61,22 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(words: str, cwd: str) -> list[_Wanted]:
-    found: list[_Wanted] = []
+    wanted: list[_Wanted] = []
     for mention in mentions(words, cwd):
         path = os.path.expanduser(mention.path)
         full = os.path.join(cwd, path)
         given: dict[str, Json] = {"path": well_formed(path)}
         if os.path.isdir(full):
-            found.append(_Wanted(mention, ToolUse("", "ls", given), False, ""))
+            wanted.append(_Wanted(mention, ToolUse("", "ls", given), False, ""))
             continue
         if mention.first:
             given |= {"offset": mention.first, "limit": mention.last - mention.first + 1}
         empty = is_media_name(full) and not os.path.getsize(full)
         is_media = _is_media(full)
-        found.append(
+        wanted.append(
             _Wanted(mention, ToolUse("", "read", given), is_media, "the file is empty" if empty else "")
         )
-    return found
+    return wanted
 
 
 async def _attachment(reading: Executor, wanted: _Wanted) -> Attachment | str:

@@ -20,5 +20,5 @@ class Attachments(Part):
     async def attachments(self, run: "Run", words: str, *, strict: bool) -> Sequence[Recordable]:
         if self.host.who or "@" not in words:
             return ()
-        found: Sequence[Recordable] = await resolved(ATTACH)(run.executor, words, strict=strict)
-        return found
+        attached: Sequence[Recordable] = await resolved(ATTACH)(run.executor, words, strict=strict)
+        return attached

@@ -115,7 +115,7 @@ def parse(table: Json) -> Parsed:
     """Return the hooks of a `hooks` table. Malformed parts are left out and named; the rest is used."""
     if not isinstance(table, Mapping):
         return Parsed((), (f"hooks: expected a table of events, got {_kind(table)}",))
-    found: list[Hook] = []
+    hooks: list[Hook] = []
     problems: list[str] = []
     for event, groups in table.items():
         if event in ELSEWHERE:
@@ -125,8 +125,8 @@ def parse(table: Json) -> Parsed:
             problems.append(f"hooks.{event}: unknown event" + (f" (did you mean {near[0]}?)" if near else ""))
         else:
             for one in _of_event(event, groups):
-                (found if isinstance(one, Hook) else problems).append(one)  # type: ignore[arg-type]
-    return Parsed(tuple(found), tuple(problems))
+                (hooks if isinstance(one, Hook) else problems).append(one)  # type: ignore[arg-type]
+    return Parsed(tuple(hooks), tuple(problems))
 
 
 def wrong(key: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -326,13 +326,13 @@ def _by_entry(messages: Sequence[WireMessage]) -> Blocks:
 
 
 def _changes(before: Blocks, after: Blocks) -> list[Changed]:
-    found: list[Changed] = []
+    changes: list[Changed] = []
     for seq in sorted({*before, *after}):
         old, new = before.get(seq, []), after.get(seq, [])
         if old != new:
             change: Change = "added" if not old else "removed" if not new else "replaced"
-            found.append(Changed(change, seq, _tokens(old), _tokens(new)))
-    return found
+            changes.append(Changed(change, seq, _tokens(old), _tokens(new)))
+    return changes
 
 
 def _tokens(blocks: Sequence[bytes]) -> int:

@@ -264,11 +264,11 @@ class Jobs(Part):
 
     def job(self, number: int) -> "Job":
         """Return a job shown to the user. Raises ToolError."""
-        found = [job for job in self.visible() if job.number == number]
-        if not found:
+        jobs = [job for job in self.visible() if job.number == number]
+        if not jobs:
             known = ", ".join(str(job.number) for job in self.visible())
             raise ToolError(f"There is no job {number}" + (f". Jobs: {known}." if known else "."))
-        return found[0]
+        return jobs[0]
 
     def listed(self) -> "ToolOutput":
         """Return all jobs, one line each."""

@@ -187,8 +187,8 @@ def _risks(report: Report, best: Row) -> Iterator[str]:
 
 
 def _part(rows: Sequence[Row], setting: object) -> float:
-    found = next(row for row in rows if row.setting == setting)
-    return ratio(found.cost_with_any_rereads, rows[0].cost)
+    row = next(row for row in rows if row.setting == setting)
+    return ratio(row.cost_with_any_rereads, rows[0].cost)
 
 
 def cells_of(row: Row, base: Row) -> tuple[str, ...]:

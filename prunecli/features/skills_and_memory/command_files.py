@@ -140,8 +140,8 @@ def rule_of(allowed: str) -> str:
     """Convert an allowed tool in Claude Code's form to a permission rule: `Bash(git add:*)`, `mcp__x__y`,
     `WebFetch(domain:python.org)`."""
     name, bracket, body = allowed.partition("(")
-    if found := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):
-        return f"mcp({found[1]}:{found[2] or '*'})"
+    if match := re.fullmatch(r"mcp__(.+?)(?:__(.+))?", name):
+        return f"mcp({match[1]}:{match[2] or '*'})"
     return _TOOLS.get(name.lower(), name.lower()) + bracket + body.removeprefix("domain:")
 
 

@@ -68,10 +68,10 @@ def _saved(runtime: Runtime, rest: str) -> Sequence[Effect]:
 def _scope(runtime: Runtime, word: str) -> Scope:
     """Return the file that a word names, or else the first file that may be changed."""
     scopes: tuple[Scope, ...] = ("project", "user")
-    found = next((scope for scope in scopes if scope == word.strip()), None)
-    if found is None and word.strip():
+    scope = next((scope for scope in scopes if scope == word.strip()), None)
+    if scope is None and word.strip():
         raise UsageError(f"no file named {word.strip()!r}", "/memory edit user or /memory edit project")
-    return found or runtime.parts.of(Extensions).memories.scopes()[0]
+    return scope or runtime.parts.of(Extensions).memories.scopes()[0]
 
 
 def _listed(runtime: Runtime) -> Sequence[Effect]:

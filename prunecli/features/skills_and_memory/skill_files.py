@@ -154,8 +154,8 @@ def told(texts: Iterable[str]) -> dict[str, str]:
     known: dict[str, str] = {}
     for each in texts:
         for line in each.split("\n"):
-            if found := _LINE.fullmatch(line):
-                known[found[1]] = found[2]
+            if match := _LINE.fullmatch(line):
+                known[match[1]] = match[2]
             elif line.startswith(_MORE):
                 known |= dict.fromkeys([*_names(line, _MORE), *([_OTHERS] if _AND in line else [])], "…")
             elif line.startswith(_GONE):

@@ -179,9 +179,9 @@ def _help_text(tools: frozenset[str]) -> str:
 
 def _call(line: str) -> Call | None:
     for tool, pattern, _ in _COMMANDS if len(line) <= _MAX_CHARS else ():
-        if found := re.fullmatch(pattern, line, re.IGNORECASE | re.DOTALL):
+        if match := re.fullmatch(pattern, line, re.IGNORECASE | re.DOTALL):
             return Call(
-                tool, {key: value for key, value in found.groupdict().items() if value} or {"path": "."}
+                tool, {key: value for key, value in match.groupdict().items() if value} or {"path": "."}
             )
     return None
 

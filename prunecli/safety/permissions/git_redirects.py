@@ -47,8 +47,8 @@ def leads_elsewhere(git: Path) -> str:
             return f"{entry.path} names a folder elsewhere"
         if entry.name in _ELSEWHERE and entry.stat().st_size:
             return f"{entry.path} names a folder elsewhere"
-        if entry.name in _CONFIG and (found := _SETTING.search(_text(Path(entry.path)))):
-            return f"{found[1]} in {entry.path} names a file or folder"
+        if entry.name in _CONFIG and (match := _SETTING.search(_text(Path(entry.path)))):
+            return f"{match[1]} in {entry.path} names a file or folder"
         if count >= _MAX_ENTRIES:
             return f"{common} has too many files to check for links"
     return ""

@@ -60,14 +60,14 @@ def awk_doubt(program: str) -> str:
     token, tokens = re.compile(_AWK_PIECE), list[tuple[str, str]]()
     at = 0
     while at < len(program):
-        found = token.match(program, at)
-        if not found:
+        match = token.match(program, at)
+        if not match:
             return more
-        kind, at = found.lastgroup or "", found.end()
+        kind, at = match.lastgroup or "", match.end()
         if kind == "regex" and tokens and tokens[-1][0] not in ("open", "operator") and tokens[-1][1] != "}":
             return more  # it may be a division
         if kind != "space":
-            tokens.append((kind, found[0]))
+            tokens.append((kind, match[0]))
     nesting = ""
     for (kind, text), following in pairwise([*tokens, ("", "")]):
         if "(" in nesting and text in ("print", "printf"):

@@ -93,9 +93,9 @@ def resolve(text: str, cwd: Path, home: Path) -> Place:
         raise Unresolvable(text, "unknown home folder")
     if not text or "\0" in text:
         raise Unresolvable(text, "not a path")
-    if found := _PROC_LINK.match(readings[0]):
+    if match := _PROC_LINK.match(readings[0]):
         # For a child, /proc/self/cwd is the child's directory, not this process's.
-        readings.append((str(cwd) if found[1] == "cwd" else "/") + readings[0][found.end() :])
+        readings.append((str(cwd) if match[1] == "cwd" else "/") + readings[0][match.end() :])
     ends: list[str] = []
     spellings: list[str] = []
     for reading in readings:

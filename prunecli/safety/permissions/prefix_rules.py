@@ -252,8 +252,8 @@ def _sed_script(program: str, word: str, words: Words, around: CommandScope) -> 
     if program != "sed":
         return ""
     if word.startswith("-"):
-        found = _EXPRESSION.fullmatch(word)
-        return found[1] if found else ""
+        match = _EXPRESSION.fullmatch(word)
+        return match[1] if match else ""
     first = next((one for one in _after(program, words) if one and not one.startswith("-")), "")
     is_file = isinstance(word, Glob) or os.path.lexists(around.cwd / word)
     return "" if is_file and word is not first else word

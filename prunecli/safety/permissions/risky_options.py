@@ -189,10 +189,10 @@ def unnamed(words: Words, named: Words) -> str:
     if program not in _TO_NAME:
         return ""
     pattern = re.compile(_TO_NAME[program], re.IGNORECASE)  # only when needed: all of them take 13 ms
-    found = pattern.search(" ".join(words[1:]))
-    if not found or pattern.search(" ".join(named[1:])):
+    match = pattern.search(" ".join(words[1:]))
+    if not match or pattern.search(" ".join(named[1:])):
         return ""
-    return f"`{program}` with {found[0].strip()!r} may execute, write or print credentials"
+    return f"`{program}` with {match[0].strip()!r} may execute, write or print credentials"
 
 
 def may_execute_or_write(program: str, option: str) -> bool:

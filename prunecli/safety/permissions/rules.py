@@ -95,10 +95,10 @@ class Rule:
 @lru_cache(maxsize=512)
 def parse_rule(text: str) -> Rule:
     """Parse a rule. Raises a ConfigError that quotes the rule and explains the error."""
-    found = _FORM.fullmatch(text.strip())
-    if not found:
+    match = _FORM.fullmatch(text.strip())
+    if not match:
         raise _wrong(text, "it must start with a tool name and close its parenthesis")
-    tool, body = found["tool"].lower(), found["body"]
+    tool, body = match["tool"].lower(), match["body"]
     if body is None:
         return Rule(text, tool)
     if not body.strip():
@@ -116,7 +116,7 @@ def parse_rule(text: str) -> Rule:
     if tool == "bash":
         return _bash_rule(text, body.strip())
     if tool not in names():
-        raise _wrong(text, f"no tool named {found['tool']} takes paths")
+        raise _wrong(text, f"no tool named {match['tool']} takes paths")
     if flaw := path_patterns.flaw(body.strip()):
         raise _wrong(text, flaw, "start the path at /, ~/ or the workspace")
     return Rule(text, tool, pattern=body.strip())

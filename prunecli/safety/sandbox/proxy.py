@@ -120,18 +120,18 @@ class Proxy:
         async with asyncio.timeout(HEAD_SECONDS):
             head = await reader.readuntil(b"\r\n\r\n")
         line, *fields = head[:-4].split(b"\r\n")
-        if found := _CONNECT.fullmatch(line):
-            upstream = await self._open(found[1], int(found[2]))
+        if match := _CONNECT.fullmatch(line):
+            upstream = await self._open(match[1], int(match[2]))
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        elif found := _PLAIN.fullmatch(line):
-            upstream = await self._open(found[2], int(found[3] or 80))
-            path = found[4] or b"/"
-            where = found[2] + (b":" + found[3] if found[3] else b"")
+        elif match := _PLAIN.fullmatch(line):
+            upstream = await self._open(match[2], int(match[3] or 80))
+            path = match[4] or b"/"
+            where = match[2] + (b":" + match[3] if match[3] else b"")
             kept = [one for one in fields if not _DROPPED.match(one)]
             path = path if path.startswith(b"/") else b"/" + path
             upstream[1].write(
                 b"\r\n".join(
-                    [found[1] + b" " + path + b" HTTP/1.1", b"Host: " + where, b"Connection: close", *kept]
+                    [match[1] + b" " + path + b" HTTP/1.1", b"Host: " + where, b"Connection: close", *kept]
                 )
                 + b"\r\n\r\n"
             )

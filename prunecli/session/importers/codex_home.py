@@ -165,9 +165,9 @@ def _file_of(rollout: str, near: Path) -> Path | None:
     if home := _home_of(near):
         folders += [home / _ARCHIVED, *(home / _LIVE / day for day in _days(rollout))]
     for folder in folders:
-        found = [path for path in folder.glob(f"rollout-*{rollout}.jsonl*") if _is_of(path, rollout)]
-        if found:
-            return min(found, key=lambda path: path.suffix == PACKED)
+        paths = [path for path in folder.glob(f"rollout-*{rollout}.jsonl*") if _is_of(path, rollout)]
+        if paths:
+            return min(paths, key=lambda path: path.suffix == PACKED)
     return None
 
 

@@ -159,16 +159,16 @@ def _answered(given: Sequence[Json], to: Transcript, when: int | None) -> None:
 def _said(content: Json, to: Transcript) -> list[Block]:
     if isinstance(content, str):
         return [Text(string(content))] if content.strip() else []
-    found: list[Block] = []
+    blocks: list[Block] = []
     for one in content:
         if isinstance(one.get("text"), str):
             text = string(one["text"])
-            found.append(Thinking(text, "") if one.get("thought") is True else Text(text))
+            blocks.append(Thinking(text, "") if one.get("thought") is True else Text(text))
         elif "inlineData" in one:
-            found.append(_picture(one["inlineData"], to))
+            blocks.append(_picture(one["inlineData"], to))
         elif "functionCall" not in one and "functionResponse" not in one:
             to.skip(f"{next(iter(one), 'empty')} parts")
-    return found
+    return blocks
 
 
 def _picture(given: Json, to: Transcript) -> Block:

@@ -88,23 +88,23 @@ class _Reader:
             self.to.skip(f"messages of role {words(info.get('role'))[:40] or '?'}")
 
     def _user(self, parts: list[Mapping[str, Json]], when: int | None) -> None:
-        found: list[Block] = []
+        blocks: list[Block] = []
         written: list[Block] = []  # generated: the content of a mentioned file, a reminder, a shell command
         for one in parts:
             match one.get("type"):
                 case "text" if one.get("ignored"):
                     self.to.skip("texts hidden from the model")
                 case "text":
-                    (written if one.get("synthetic") is True else found).append(Text(string(one["text"])))
+                    (written if one.get("synthetic") is True else blocks).append(Text(string(one["text"])))
                 case "file" if words(one.get("mime")).startswith("image/"):
-                    found.append(self._image(one))
+                    blocks.append(self._image(one))
                 case "file":
                     self.to.skip("file references (their text is kept)")
                 case "compaction":
                     self._kept = one.get("tail_start_id")
                 case kind:
                     self._other(kind)
-        self.to.user(found, when)
+        self.to.user(blocks, when)
         if written:
             self.to.notice("OpenCode", written, when)
 
@@ -133,21 +133,21 @@ class _Reader:
             self._step(info, step, when)
 
     def _step(self, info: Json, step: list[Mapping[str, Json]], when: int | None) -> None:
-        found: list[Block] = []
+        blocks: list[Block] = []
         tools: list[tuple[ToolUse, str, Mapping[str, Json]]] = []
         usage, stop = part(info.get("tokens")), words(info.get("finish"))
         for one in step:
             match one.get("type"):
                 case "text":
-                    found.append(Text(string(one["text"])))
+                    blocks.append(Text(string(one["text"])))
                 case "reasoning":
                     signature = part(part(one.get("metadata")).get("anthropic")).get("signature")
-                    found.append(Thinking(string(one["text"]), words(signature)))
+                    blocks.append(Thinking(string(one["text"]), words(signature)))
                 case "tool":
                     call = words(one.get("callID")) or words(one.get("id"))
                     state = part(one.get("state"))
                     use = self.to.call(call, one["tool"], state.get("input") or {})
-                    found.append(use)
+                    blocks.append(use)
                     tools.append((use, call, state))
                 case "step-finish":
                     usage, stop = part(one.get("tokens")) or usage, words(one.get("reason")) or stop
@@ -156,7 +156,7 @@ class _Reader:
                 case kind:
                     self._other(kind)
         reason = _STOPS.get(stop, "tool_use" if tools else "end_turn")
-        message = AssistantMessage(tuple(found), words(info.get("modelID")), reason, _usage(usage))
+        message = AssistantMessage(tuple(blocks), words(info.get("modelID")), reason, _usage(usage))
         self.to.assistant(message, when)
         for _, call, state in tools:
             self._result(call, state)

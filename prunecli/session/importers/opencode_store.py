@@ -94,10 +94,10 @@ def digests_in_store(store: Path, is_here: Callable[[str], bool]) -> list[Listed
 def _tables(database: sqlite3.Connection) -> Sequence[_Tables]:
     """Return the tables that a database has, the newer ones first."""
     names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    found = [tables for tables in (_NEW, _OLD) if tables.sessions in names]
-    if not found:
+    tables = [tables for tables in (_NEW, _OLD) if tables.sessions in names]
+    if not tables:
         raise sqlite3.DatabaseError("no table of sessions that this version of prunecli knows")
-    return found
+    return tables
 
 
 def _rows(database: sqlite3.Connection) -> list[tuple[_Tables, tuple[Any, ...]]]:

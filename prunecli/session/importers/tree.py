@@ -44,15 +44,15 @@ class Tree:
 
         If a parent is missing, perhaps on a damaged line, the previous row in the file takes its place.
         """
-        found: list[Node] = []
+        nodes: list[Node] = []
         seen: set[str] = set()
         at: str | None = leaf
         while at is not None and at in self._nodes and at not in seen:
             seen.add(at)
             node = self._nodes[at]
-            found.append(node)
+            nodes.append(node)
             at = self._parent(node)
-        return [node.row for node in reversed(found)]
+        return [node.row for node in reversed(nodes)]
 
     def leaves(self) -> list[str]:
         """Return the ids of messages that no other message continues, in file order."""

@@ -41,9 +41,9 @@ class Matches:
         if b"\n" not in data:
             return True  # trying each part of a long line again would take long
         at = 0
-        while found := _LINE.match(self._unread, at):
-            at = found.end()
-            if not self._add(*found.groups()):
+        while match := _LINE.match(self._unread, at):
+            at = match.end()
+            if not self._add(*match.groups()):
                 self.cut = True
                 return False
         self._unread = self._unread[at:]

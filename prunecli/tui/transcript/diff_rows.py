@@ -39,11 +39,11 @@ def parse(text: str) -> list[DiffLine]:
     old = new = 1
     left = (0, 0)  # lines left in the hunk, so that a removed "-- x" is not read as a file header
     for line in source(text).split("\n"):
-        if found := _HUNK.match(line):
-            old, new = int(found[1]), int(found[3])
-            left = int(found[2] or 1), int(found[4] or 1)
-            if out or found[5]:
-                out.append(DiffLine("@", new, found[5]))
+        if match := _HUNK.match(line):
+            old, new = int(match[1]), int(match[3])
+            left = int(match[2] or 1), int(match[4] or 1)
+            if out or match[5]:
+                out.append(DiffLine("@", new, match[5]))
         elif left <= (0, 0) and line.startswith(("--- ", "+++ ", "diff ", "index ")):
             continue
         elif line.startswith("\\ "):

@@ -154,9 +154,9 @@ class Splitter:
             self._start(Kind.HEADING if heading else Kind.PROSE, line)
         if ended and self._lines and not self._table and _DELIMITER_ROW.fullmatch(line):
             self._open_table(line)
-        elif "]:" in line and (found := _DEFINITION.fullmatch(line)):
-            target = {"title": "", "href": found[2] or found[3]}
-            self.references.setdefault(" ".join(found[1].upper().split()), target)
+        elif "]:" in line and (match := _DEFINITION.fullmatch(line)):
+            target = {"title": "", "href": match[2] or match[3]}
+            self.references.setdefault(" ".join(match[1].upper().split()), target)
         self._listed = self._listed or item
         self._add(self._dedent(line))
         if heading and ended:
@@ -188,24 +188,24 @@ class Splitter:
     # -- fences and tables
 
     def _open_fence(self, line: str) -> bool:
-        found = _FENCE.match(line)
-        if not found or (found["mark"][0] == "`" and "`" in found["info"]):
+        match = _FENCE.match(line)
+        if not match or (match["mark"][0] == "`" and "`" in match["info"]):
             return False
-        indent = found.start("mark")
-        if found["marker"]:
+        indent = match.start("mark")
+        if match["marker"]:
             self._listed = True
             if not self._lines:
                 self._start(Kind.PROSE, line)
-            self._lines.append(self._dedent(line[: found.end("marker")]))
+            self._lines.append(self._dedent(line[: match.end("marker")]))
         elif indent > 3 and not self._listed:
             return False
         self._end()
         self._listed = self._listed and indent > 1
-        words = found["info"].split()
+        words = match["info"].split()
         self._start(Kind.CODE, " " * indent)
         self._opening = line.strip() if words else ""
         written = Written(fence=line[indent:].rstrip(), indent=self._indent)
-        self._fence = found["mark"], CodeText(words[0].strip("{}.").lower() if words else "", written)
+        self._fence = match["mark"], CodeText(words[0].strip("{}.").lower() if words else "", written)
         return True
 
     def _code_line(self, line: str, raw: str, mark: str, code: CodeText, whole: bool) -> None:
@@ -314,8 +314,8 @@ def _mend(text: str) -> str:
             line = line[:-1]
         else:
             closing = "`"
-    elif found := _OPEN_LINK.search(line):
-        line = f"{line[: found.start()]}[{found[1]}]()"
+    elif match := _OPEN_LINK.search(line):
+        line = f"{line[: match.start()]}[{match[1]}]()"
     if line.count("**") % 2:
         opened = line.rfind("**") + 2
         if opened == len(line):
