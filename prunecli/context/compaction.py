@@ -19,9 +19,10 @@ from prunecli.context import render
 from prunecli.context.exchange import Entry
 from prunecli.context.item_order import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
-from prunecli.context.tokens import words_of
+from prunecli.context.tokens import CHARS_PER_TOKEN, words_of
 from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
-from prunecli.model.messages import Block, Json, Opaque, Text
+from prunecli.model.messages import Block, Json, Opaque, Text, Usage
+from prunecli.model.requests import COMPACTION
 from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
 from prunecli.util.lazy import lazy
@@ -119,6 +120,13 @@ class CompactionPlan:
         kept_thinking = _impact(context, event)
         after += kept_thinking.back.tokens - kept_thinking.lost.tokens
         return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
+
+    def expected(self, context: Context, tokens: int) -> CompactionApplied:
+        """Return the event for a summary of this many tokens, to tell its effect before there is one."""
+        text = "x" * (CHARS_PER_TOKEN * tokens)
+        block: dict[str, Json] = {"type": COMPACTION, "content": text, "signature": "expected"}
+        event = self.event(context, text, block if self.by_endpoint else None)
+        return replace(event, usage=Usage(output_tokens=tokens))
 
     def thinking(self, context: Context) -> str:
         """Return the effect of the summary on the thinking of kept answers, in plain text; "" for none."""

@@ -51,7 +51,8 @@ class Expectations:
     result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
     matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
     read or changed again. The expected number of further requests is the number so far, limited by the two
-    `further_requests`. `reply_tokens` is the output of a request that fetches a result again. A candidate has at
+    `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that of
+    a summary. A candidate has at
     least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a warm
     cache, its expected gain is more than `warm_margin` times its cost. Files without these two allow any prune of a
     cold cache, and none of a warm one.
@@ -69,6 +70,7 @@ class Expectations:
     min_age: int
     min_batch: int
     warm_margin: float
+    summary_tokens: int = 3_000
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
         """Return the probability that a result of this age and size is quoted again."""
@@ -110,6 +112,7 @@ class Expectations:
             min_age=_count("min_age", value["min_age"]),
             min_batch=_count("min_batch", value.get("min_batch", 0)),
             warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
+            summary_tokens=_count("summary_tokens", value.get("summary_tokens", 3_000)),
         )
 
 

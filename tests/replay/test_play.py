@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from prunecli.agent.policy import Policy
+from prunecli.context.compaction import Options
 from prunecli.context.strategies import keep_last_n_steps
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.tokens import Chars4
@@ -431,3 +432,23 @@ def test_a_plot_shows_what_was_sent_if_a_later_request_is_lost_from_the_log() ->
     series = Series()
     row = played(asked(session, UserMessage((Text("of a lost request"),))), NONE, series.watch)
     assert sum(series.layers[-1]) == row.peak
+
+
+def test_a_summary_is_played_where_it_is_due_and_what_it_replaced_is_regretted() -> None:
+    session = Session()
+    for number in range(8):
+        session.user(f"read {number}")
+        session.calls_(f"{LINE} of {number} " * 100)
+        session.says("done")
+    session.user("and then?")
+    session.says(f"It was: {LINE} of 3 {LINE}")
+    compaction = Options(max_context_tokens=10_000, compact_at_pct=1.0)
+    never = part(Policy(compaction=compaction))
+    plain, summed = (played(session, way) for way in (never, replace(never, summary_tokens=500)))
+    assert (plain.summaries, plain.regret, summed.summaries) == (0, 0, 1)
+    assert summed.requests == plain.requests
+    assert summed.peak < 11_000 < plain.peak
+    assert summed.regret > 0, "the answer quotes a result that was summarized"
+    dear = replace(never, summary_tokens=5_000)
+    assert played(session, dear).cost > summed.cost
+    assert not played(session, replace(never, summary_tokens=50_000)).summaries, "it would be longer"

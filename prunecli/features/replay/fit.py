@@ -184,6 +184,7 @@ def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
         "superseded": _replaced(results, before),
         "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
         "reply_tokens": before.reply_tokens,
+        "summary_tokens": before.summary_tokens,
         "min_tokens": before.min_tokens,
         "min_age": before.min_age,
         "min_batch": before.min_batch,

@@ -63,6 +63,14 @@ Compactions: TypeAlias = Annotated[
     bool,
     Option("--compactions", help="Replay compactions even if the file still contains the summarized part."),
 ]
+Summaries: TypeAlias = Annotated[
+    int | None,
+    Option(
+        min=1,
+        metavar="TOKENS",
+        help="Summarize from this size of the context on, in sessions of other agents. Without pruning: never.",
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[
     Path | None, Option(metavar="FILE", help="Write a page with plots, for a browser.")

@@ -378,7 +378,7 @@ class Regrets:
         """Return the tokens that fetching brings back: the whole pruned content, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
-        gone = context.text_edit(entry.seq) is not None or _is_dropped(context, entry)
+        gone = context.text_edit(entry.seq) is not None or _is_gone(context, entry)
         return context.counts.factor * (entry.held_tokens + (context.counts.tokens(entry) if gone else 0))
 
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
@@ -441,7 +441,7 @@ class Regrets:
         """Return the shown text of a source, folded; None if all of it is shown."""
         context = self.played.context
         entry = context.entries.get(self.played.places.get(source, -1))
-        if entry is None or _is_dropped(context, entry):
+        if entry is None or _is_gone(context, entry):
             return ""
         edit = context.text_edit(entry.seq)
         if edit is not None:
@@ -455,8 +455,11 @@ class Regrets:
         return self.script.folded[shown]
 
 
-def _is_dropped(context: Context, entry: Entry) -> bool:
-    return entry.exchange is not None and context.dropped(entry.exchange)
+def _is_gone(context: Context, entry: Entry) -> bool:
+    """Return whether an entry was dropped or summarized."""
+    head = entry.exchange.head if entry.exchange else entry
+    dropped = entry.exchange is not None and context.dropped(entry.exchange)
+    return dropped or not context.is_shown(head.seq)
 
 
 def needed(quoting: Quoting) -> set[int]:

@@ -71,7 +71,9 @@ class Stage:
     """The setup of a replay.
 
     `fixed` replaces the tokens of system prompt and tools. `compactions`: also play compactions that an importer
-    leaves out because the file still has the content they replaced. `plots`: keep the course of each play.
+    leaves out because the file still has the content they replaced. `summaries`: the tokens of context from
+    which on recordings of other agents are summarized as the program would, None for never; without pruning, never.
+    `plots`: keep the course of each play.
     """
 
     config: Config
@@ -82,6 +84,7 @@ class Stage:
     fixed: int | None = None
     compactions: bool = False
     plots: bool = False
+    summaries: int | None = None
     _terms: dict[object, ReplayConfig] = field(default_factory=dict)
     _failures: dict[str, str] = field(default_factory=dict)
 
@@ -183,7 +186,7 @@ class Stage:
                 setting,
                 window,
                 recall="recall" in tool_names(preamble),
-                compacts=script.numbered,
+                compacts=script.numbered or self.summaries is not None,
             ),
             self.table.name,
             preamble,
@@ -191,6 +194,7 @@ class Stage:
             TTL_MS[self.ttl],
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
+            summary_tokens=self.expectations.summary_tokens if self.summaries and not script.numbered else 0,
         )
 
     def _caps(self, setting: Setting) -> Caps:
@@ -233,8 +237,12 @@ class Stage:
 
     def _config_of(self, setting: Setting) -> Config:
         names = json.dumps(setting.strategies) if len(setting.strategies) > 1 else setting.strategy
+        config = self.config
+        if self.summaries is not None:
+            largest = round(self.summaries / config.compaction.compact_at_pct)
+            config = config.with_value("compaction.max_context_tokens", str(largest))
         return (
-            self.config.with_value("pruning.strategy", names)
+            config.with_value("pruning.strategy", names)
             .with_value("pruning.gate", setting.gate)
             .with_value("pruning.enabled", "true")
             .with_value("pruning.spill.enabled", str(setting.spill).lower())

@@ -14,8 +14,8 @@ from typing import TypeAlias
 from prunecli.agent.assemble import cache_marks, compaction_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
-from prunecli.context.compaction import last_word
-from prunecli.context.item_order import group_of
+from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.item_order import covers, group_of
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
 from prunecli.features.replay.prefix import PrefixCache
@@ -61,7 +61,8 @@ class ReplayConfig:
 @frozen
 class Part:
     """The inputs for playing a session. `terms` are by recorded model. `fixed` is the tokens of `preamble`, the value
-    of the setting that records system prompt and tools."""
+    of the setting that records system prompt and tools. `summary_tokens` is the size of the summaries that the policy
+    makes and the recording does not have, 0 for none."""
 
     strategy: str
     gate: str
@@ -73,6 +74,7 @@ class Part:
     reply_tokens: int
     spill: Spill | None = None
     factor_of: Callable[[str], float] = token_factor
+    summary_tokens: int = 0
 
 
 @frozen
@@ -346,13 +348,15 @@ class Replayer:
         return policy.instead_of(self.context, plan)
 
     def _pruned(self, terms: ReplayConfig, *, summary: bool = False) -> list[PrunApplied]:
-        """Return the edits before a request, made by the program's own code."""
+        """Return the edits before a request, made by the program's own code, and play the summaries that are due."""
         found: list[PrunApplied] = []
         while True:
             if not terms.policy.enabled:
                 break
             policy = terms.policy.at(self._now)
             events = policy.prunes(self.context) or self._instead(policy)
+            if not events and self._is_summarized(terms):
+                continue
             if not events and not summary:
                 events = policy.relief(self.context)
             if not events:
@@ -362,6 +366,29 @@ class Replayer:
                 self._hide(event)
             found += events
         return found
+
+    def _is_summarized(self, terms: ReplayConfig) -> bool:
+        """Play a summary that the recording does not have, if one is due now; return whether it was made."""
+        if not self.part.summary_tokens or self._summarized_at >= last_word(self.context):
+            return False
+        plan = terms.policy.at(self._now).compact(self.context)
+        return plan is not None and self.summarize(plan, terms)
+
+    def summarize(self, plan: CompactionPlan, terms: ReplayConfig) -> bool:
+        """Play a summary of the expected size and its request, unless it would not make the context smaller."""
+        context, now = self.context, self._now
+        self._summarized_at = last_word(context)
+        event = plan.expected(context, self.part.summary_tokens)
+        if event.tokens_after >= event.tokens_before:
+            return False
+        usage = summarized(event, context, self.cache, self._model, terms.policy.at(now), now, now)
+        rates = terms.rates(self.cache.tokens)
+        self.row.summarized(usage, rates.cost(usage) + usage.output_tokens * rates.output / 1e6)
+        for head in (item for item in context.items if covers(event, item) and item.kind != "user"):
+            parts = head.exchange.entries if head.exchange else [head]
+            self.regrets.hidden.update(self.sources[one.seq] for one in parts if one.seq in self.sources)
+        self._add(replace(event, model=self._model, usage=usage))
+        return True
 
     def _hide(self, event: PrunApplied) -> None:
         """Record what an edit keeps out of the context."""

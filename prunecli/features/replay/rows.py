@@ -24,7 +24,8 @@ class Row:
     `cost_with_any_rereads` adds those that any text quotes. `edit_regret` counts the former, `regret` the latter.
     `cache_breaks` are requests in which edits caused cached content to be written again. `thinking_breaks` are
     requests with edits in a part that had been sent, cached or not; `edits_in_round` are those inside an open tool
-    round. `dropped_answers` are the model's own messages that were dropped with their results.
+    round. `dropped_answers` are the model's own messages that were dropped with their results. `summaries` are those
+    that only this play made; their cost includes their output.
     """
 
     session: str
@@ -48,12 +49,21 @@ class Row:
     thinking_breaks: int = 0
     edits_in_round: int = 0
     dropped_answers: int = 0
+    summaries: int = 0
 
     def sent(self, usage: Usage, cost: float) -> None:
         """Count a request."""
         self.requests += 1
-        self.tokens += usage.prompt_tokens
         self.peak = max(self.peak, usage.prompt_tokens)
+        self._paid(usage, cost)
+
+    def summarized(self, usage: Usage, cost: float) -> None:
+        """Count a summary that the session did not have, with its output."""
+        self.summaries += 1
+        self._paid(usage, cost)
+
+    def _paid(self, usage: Usage, cost: float) -> None:
+        self.tokens += usage.prompt_tokens
         self.cache_read += usage.cache_read_input_tokens or 0
         self.cache_write += usage.cache_creation_input_tokens or 0
         self.cost += cost

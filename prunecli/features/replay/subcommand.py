@@ -65,6 +65,7 @@ class Asked:
     window: int | None = None
     spill: bool | None = None
     compactions: bool = False
+    summaries: int | None = None
     plots: bool = False
     expectations: Path | None = None
     fit: bool = False
@@ -84,6 +85,7 @@ def replay(
     window: flags.Window = None,
     spill: flags.Spill = None,
     compactions: flags.Compactions = False,
+    summaries: flags.Summaries = None,
     as_json: flags.AsJson = False,
     html: flags.Html = None,
     fit: flags.Fit = "",
@@ -103,6 +105,7 @@ def replay(
         window,
         spill,
         compactions,
+        summaries,
         html is not None,
         expectations,
         bool(fit),
@@ -286,6 +289,7 @@ def stage_of(asked: Asked) -> "Stage":
         asked.fixed,
         asked.compactions,
         asked.plots,
+        asked.summaries,
     )
 
 
