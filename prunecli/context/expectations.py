@@ -51,11 +51,10 @@ class Expectations:
     result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
     matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
     read or changed again. The expected number of further requests is the number so far, limited by the two
-    `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that of
-    a summary. A candidate has at
-    least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a warm
-    cache, its expected gain is more than `warm_margin` times its cost. Files without these two allow any prune of a
-    cold cache, and none of a warm one.
+    `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that
+    of a summary. A candidate has at least `min_tokens` and is at least `min_age` requests old. A prune frees at least
+    `min_batch` tokens; with a warm cache, its expected gain is more than `warm_margin` times its cost. Files without
+    these two allow any prune of a cold cache, and none of a warm one.
     """
 
     caps: Mapping[Level, Caps]
