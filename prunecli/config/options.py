@@ -238,6 +238,11 @@ class Sandbox:
         'Let commands use the network: false, true, or a list of hosts such as ["pypi.org", "*.pythonhosted.org"].',
         ALLOWED,
     ] = False
+    proposals: Annotated[
+        bool,
+        "In ask mode, run commands before asking, on a layer over the workspace, and ask about what they changed.",
+        Refused("it lets commands run before you are asked"),
+    ] = True
     writable: Annotated[
         tuple[str, ...],
         "Folders outside the workspace that commands may write to.",

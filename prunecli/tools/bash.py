@@ -16,7 +16,7 @@ from prunecli.tools.processes.command import Ended, Moved, run_movable
 from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import JobControl, Moving
 from prunecli.tools.processes.output import HeadAndTail
-from prunecli.tools.processes.sandboxing import bare
+from prunecli.tools.processes.sandboxing import Blocked, bare
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
@@ -119,11 +119,12 @@ class Bash:
                 moving.close()
         if isinstance(over, ToolOutput):
             return over
-        ended, blocked = over
-        notes = [*_notes(ended, timeout), *blocked]
+        ended, blocked, lines = over
+        notes = [*_notes(ended, timeout), *lines]
         if ended.exit_code and not shell.endswith("bash"):
             notes.insert(0, "[run by sh: bash was not found]")
-        return _result(output, ended, notes, context.limits.max_output_bytes)
+        result = _result(output, ended, notes, context.limits.max_output_bytes)
+        return replace(result, blocked=blocked)
 
 
 async def _run(
@@ -134,9 +135,9 @@ async def _run(
     take: Callable[[bytes], bool],
     time_limit: float,
     moving: Moving | None,
-) -> tuple[Ended, list[str]] | ToolOutput:
-    """Run the command in the sandbox. Return its end with lines about what the sandbox blocked, or the result of a
-    command that continues in the background."""
+) -> tuple[Ended, Blocked, list[str]] | ToolOutput:
+    """Run the command in the sandbox. Return its end with what the sandbox blocked and lines about it, or the result
+    of a command that continues in the background."""
     line = well_formed(given.command)
     outside = context.approved and getattr(given, "outside", False)
     confine = bare if outside else context.confine
@@ -160,11 +161,9 @@ async def _run(
             printed = output.text(context.limits.max_output_bytes)[0]
             return moving.moved(ended, given.command, box, stack.pop_all(), printed)
         ended = without_sandbox(ended, box.program)
-        lines = [
-            (box.explain if ended.exit_code else box.hints)(output.text(KEPT_BYTES)[0]),
-            await asyncio.to_thread(box.afterwards),
-        ]
-    return ended, [f"[{line}]" for line in lines if line]
+        blocked = (box.explain if ended.exit_code else box.hints)(output.text(KEPT_BYTES)[0])
+        renamed = await asyncio.to_thread(box.afterwards)
+    return ended, blocked, [f"[{line}]" for line in (blocked.line, renamed) if line]
 
 
 def _order(moving: Moving, output: HeadAndTail, seconds: float) -> bytes:

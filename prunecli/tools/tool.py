@@ -19,7 +19,7 @@ from typing import (
 from prunecli.context.prun import PrunPlan
 from prunecli.model.messages import Block, Json, Media, Text
 from prunecli.model.touches import Touches
-from prunecli.tools.processes.sandboxing import Sandboxing, bare
+from prunecli.tools.processes.sandboxing import NOTHING, Blocked, Sandboxing, bare
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
@@ -37,13 +37,15 @@ SeenState = Literal["seen", "changed", "unseen"]
 class ToolOutput:
     """The result of a call. `content` is for the model. `details` are for the screen and the log, and are never sent.
 
-    `raw` are the original bytes if they are not valid text; the log keeps them as a blob.
+    `raw` are the original bytes if they are not valid text; the log keeps them as a blob. `blocked` is what the
+    sandbox kept from a command; it is not recorded.
     """
 
     content: tuple[Block, ...]
     is_error: bool = False
     details: Mapping[str, Json] = field(default_factory=dict)
     raw: bytes | None = None
+    blocked: Blocked = NOTHING
 
 
 @frozen

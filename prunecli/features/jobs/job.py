@@ -97,7 +97,7 @@ class Job:
         if self.box is not None:
             ended = without_sandbox(ended, self.box.program)
             last = decoded(self.output.tail(KEPT_BYTES)) if ended.exit_code else ""
-            blocked = self.box.explain(last) if last else ""
+            blocked = self.box.explain(last).line if last else ""
             with suppress(OSError, ToolError):
                 blocked = f"{blocked}\n{await asyncio.to_thread(self.box.afterwards)}"
             self._notes = [*left_of(ended), *(f"[{line}]" for line in blocked.split("\n") if line)]

@@ -16,7 +16,13 @@ from prunecli.safety.permissions.offers import offered_rules
 from prunecli.safety.permissions.places import Unresolvable
 from prunecli.safety.permissions.rule_checks import allowing_rule, naming_rule, uncovered
 from prunecli.safety.permissions.rules import Rule, parse_rule
-from prunecli.safety.permissions.sandboxed import NO_SANDBOX, SandboxedCommands, harm_inside, leaves
+from prunecli.safety.permissions.sandboxed import (
+    NO_SANDBOX,
+    SandboxedCommands,
+    harm_inside,
+    leaves,
+    may_be_tried,
+)
 from prunecli.safety.permissions.scope import CommandScope
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict
 
@@ -63,7 +69,8 @@ def judge(
         verdict = _strictest([_of_part(part, mode, rules, trusted, around, inside) for part in parts])
     except Unresolvable as error:
         return Verdict("deny", f"can't resolve a path: {error}")
-    return replace(verdict, may_change_files=any(part.may_change_files for part in parts))
+    trial = verdict.trial and len(parts) == 1
+    return replace(verdict, may_change_files=any(part.may_change_files for part in parts), trial=trial)
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
@@ -87,13 +94,14 @@ def _of_part(
         return Verdict("deny", f"denied by the rule {named.text}")
     if call.effect == "context" and not named:
         return Verdict("allow", "it changes only the working context")
+    asking, _ = naming_rule(call, ask, around)
+    free = trusted and not named and not asking
     if ceiling := _above_ceiling(call, mode, trusted):
-        return ceiling
+        return _tried(ceiling, call, mode, around, inside) if free else ceiling
     if named:
         return Verdict("ask", f"the deny rule {named.text} may apply", firm=True)
     if why := leaves(call, inside):
         return Verdict("ask", why, firm=True)
-    asking, _ = naming_rule(call, ask, around)
     if asking:
         return Verdict("ask", f"the ask rule {asking.text} applies", firm=True)
     if allowing := allowing_rule(call, allow, around):
@@ -101,7 +109,14 @@ def _of_part(
     inner = harm_inside(call, mode, inside, lambda: uncovered(call, (), around)) if trusted else None
     if inner == "":
         return Verdict("allow", "the sandbox keeps its effects in the workspace")
-    return _by_mode(call, mode if trusted else "ask", allow, around, inner or "")
+    verdict = _by_mode(call, mode if trusted else "ask", allow, around, inner or "")
+    return _tried(verdict, call, mode, around, inside) if free and verdict.kind == "ask" else verdict
+
+
+def _tried(
+    verdict: Verdict, call: Call, mode: Mode, around: CommandScope, inside: SandboxedCommands
+) -> Verdict:
+    return replace(verdict, trial=may_be_tried(call, mode, inside, lambda: uncovered(call, (), around)))
 
 
 def _parsed(texts: tuple[str, ...]) -> tuple[Rule, ...]:

@@ -33,6 +33,7 @@ _NEEDS_MORE = r"""(?x)
     | uv\s+(?:init|python\s+pin)\b)"""
 """Commands, where one may start, that write to the repository, or files that control other programs without naming
 these files. A sandbox keeps both read-only."""
+_READS_SECRET = ("reads ", "may read ")
 _PROGRAMS = frozenset(
     {"git", "npm", "pnpm", "yarn", "bun", "corepack", "husky", "lefthook", "pre-commit", "uv", "poetry"}
 )
@@ -54,11 +55,13 @@ class SandboxedCommands:
     """The sandbox that a call will run in, by default none.
 
     `there`: a sandbox is in effect. `closed`: it blocks the network, has found every secret of the workspace and
-    enforces every deny rule, so it replaces questions.
+    enforces every deny rule, so it replaces questions. `proposes`: commands may run in it before the user is asked,
+    on a layer over the workspace and without network.
     """
 
     there: bool = False
     closed: bool = False
+    proposes: bool = False
 
 
 NO_SANDBOX = SandboxedCommands()
@@ -69,6 +72,17 @@ def leaves(call: "Call", inside: SandboxedCommands) -> str:
     if not inside.there or call.outside is None:
         return ""
     return f"runs outside the sandbox: {call.outside}"
+
+
+def may_be_tried(
+    call: "Call", mode: str, inside: SandboxedCommands, doubtful: Callable[[], "list[tuple[Words, Doubt]]"]
+) -> bool:
+    """Return whether a command that needs approval may run before the answer, with its changes held back. One that
+    names a secret may not."""
+    if call.effect != "run" or mode not in ("ask", "plan") or not inside.proposes or call.outside is not None:
+        return False
+    doubts = [doubt.reason for _, doubt in doubtful()] if call.line else [call.doubt]
+    return not any(doubt.startswith(_READS_SECRET) for doubt in doubts)
 
 
 def harm_inside(

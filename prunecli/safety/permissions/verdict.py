@@ -33,7 +33,8 @@ class Verdict:
     yet allowed; none if there is no narrow rule to offer.
     `may_change_files`: the call may change files. `granted`: an allow rule or auto mode allows it, not only the
     sandbox around it. `firm`: one of the user's rules or the sandbox requires the question, so only the user may
-    allow the call.
+    allow the call. `trial`: the command may run at once where nothing that it does counts; the decision is then about
+    its changes.
     """
 
     kind: Literal["allow", "ask", "deny"]
@@ -42,3 +43,4 @@ class Verdict:
     may_change_files: bool = True
     granted: bool = False
     firm: bool = False
+    trial: bool = False

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from prunecli.tools.files.secret_paths import looks_secret
+from prunecli.tools.processes.sandboxing import NOTHING, Blocked
 from prunecli.util.sanitize import one_line
 
 _ASK = "to run it outside, set outside=true and give a reason"
@@ -21,6 +22,12 @@ _NO_NETWORK = re.compile(
     r"|failed to lookup address information|no such host",
     re.IGNORECASE,
 )
+_HOST = re.compile(
+    r"(?:host(?:name)?:? ?=?|address:? for|lookup|ENOTFOUND|EAI_AGAIN|https?://|git@|resolve|reach)\s*['\"]?"
+    r"((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})"
+)
+"""The host in an error of curl, git, ssh, npm, pip, Go or Cargo."""
+_NETWORK = "needs network: {}"
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
 _WORD = re.compile(
@@ -45,8 +52,8 @@ def explain(
     closed: bool = False,
     command: str = "",
     reached: Callable[[str], str] = lambda _: "",
-) -> str:
-    """Return what the sandbox blocked, and how to continue; "" if the output does not point to the sandbox.
+) -> Blocked:
+    """Return what the sandbox blocked, and how to continue; `NOTHING` if the output does not point to the sandbox.
 
     `hidden` are the paths that can't be opened, and `obeyed` the read-only files that control other programs.
     `network`: the network is not restricted. `refused` are the hosts that the proxy refused, and `unset` the
@@ -56,54 +63,86 @@ def explain(
     paths too.
     """
     if failed := _NOT_SET_UP.match(output):
-        return f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}"
+        return Blocked(
+            f"the sandbox can't be set up here: {one_line(failed[1])}; {_ASK}",
+            "runs outside the sandbox, which can't be set up here",
+            outside=True,
+        )
     if refused:
-        return f"blocked by the sandbox: the network reaches listed hosts only, not {one_line(refused[-1])}; {_ASK}"
+        host = one_line(refused[-1])
+        return _blocked(
+            f"the network reaches listed hosts only, not {host}", _NETWORK.format(host), network=True
+        )
     for path in obeyed:
         if any(_names(_last(path), line) for line in output.splitlines() if _KEPT.search(line)):
-            return f"blocked by the sandbox: {_last(path)} is read-only, because it controls other programs; {_ASK}"
+            why = f"{_last(path)} is read-only, because it controls other programs"
+            return _blocked(why, f"changes {_last(path)}, which controls other programs")
     if line := _line_with(_READ_ONLY, output):
         is_ours = not closed or _REPOSITORY.search(line)
-        return f"blocked by the sandbox: {_place(line)}; {_ASK}" if is_ours else _CLOSED
-    if not network and _NO_NETWORK.search(output):
-        return f"blocked by the sandbox: the network is off; {_ASK}"
-    if found := reached_for(f"{output}\n{command}", reached):
+        return _blocked(*_place(line), outside=True) if is_ours else Blocked(_CLOSED)
+    if not network and (line := _line_with(_NO_NETWORK, output)):
+        return _blocked(
+            "the network is off", _NETWORK.format(_host(output) or "the sandbox has none"), network=True
+        )
+    if (found := reached_for(f"{output}\n{command}", reached)).line:
         return found
     if _REFUSED.search(output):
         for path in hidden:
             name = _last(path)
             if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
-                return f"blocked by the sandbox: {name} may contain secrets and is hidden; {_ASK}"
+                why = f"{name} may contain secrets and is hidden"
+                return _blocked(why, f"reads {name}, which may contain secrets", reads=(path,))
         if closed or landlock:
-            outside = f"blocked by the sandbox: writing outside the workspace or in its top folder; {_ASK}"
-            return _CLOSED if closed else outside
+            why = "writing outside the workspace or in its top folder"
+            return (
+                Blocked(_CLOSED) if closed else _blocked(why, "writes where the sandbox can't", outside=True)
+            )
     if name := next((name for name in sorted(unset) if _names(name, output)), ""):
-        return f"blocked by the sandbox: only an approved command gets the variable {name}; {_ASK}"
-    return ""
+        return _blocked(f"only an approved command gets the variable {name}", f"reads the variable {name}")
+    return NOTHING
 
 
-def reached_for(text: str, reached: Callable[[str], str]) -> str:
-    """Return a line on the first hidden folder that a text names, and how the user opens it, or ""."""
+def _blocked(
+    why: str, harm: str, *, network: bool = False, reads: tuple[str, ...] = (), outside: bool = False
+) -> Blocked:
+    return Blocked(f"blocked by the sandbox: {why}; {_ASK}", harm, network, reads, outside)
+
+
+def reached_for(text: str, reached: Callable[[str], str]) -> Blocked:
+    """Return the first hidden folder that a text names, and how the user opens it, or `NOTHING`."""
     for count, word in enumerate(_WORD.finditer(text)):
         path = next(filter(None, word.groups()))
-        if count < _MOST_WORDS and (folder := one_line(reached(path))):
+        if count < _MOST_WORDS and (folder := reached(path)):
+            shown = one_line(folder)
             if looks_secret(folder):
-                return f"blocked by the sandbox: {folder} may contain secrets and is hidden; {_ASK}"
-            return (
-                f"blocked by the sandbox: {folder} is hidden, like most of the home folder; the user can open it with"
-                f' [sandbox] readable = ["{folder}"]; {_ASK}'
-            )
-    return ""
+                why, harm = (
+                    f"{shown} may contain secrets and is hidden",
+                    f"reads {shown}, which may contain secrets",
+                )
+                return _blocked(why, harm, reads=(folder,))
+            way = f'the user can open it with [sandbox] readable = ["{shown}"]'
+            why = f"{shown} is hidden, like most of the home folder; {way}"
+            return _blocked(why, f"reads {shown}, which the sandbox hides", reads=(folder,))
+    return NOTHING
+
+
+def _host(output: str) -> str:
+    """Return the host that a command could not reach, as far as its output tells."""
+    lines = (line for line in output.splitlines() if _NO_NETWORK.search(line))
+    return next((found[1].lower() for line in lines if (found := _HOST.search(line))), "")
 
 
 def _line_with(pattern: re.Pattern[str], output: str) -> str:
     return next((line for line in reversed(output.splitlines()) if pattern.search(line)), "")
 
 
-def _place(line: str) -> str:
+def _place(line: str) -> tuple[str, str]:
+    """Return the read-only place that a line of the output means, and what a command does that writes there."""
     if _PROTECTED.search(line):
-        return ".prunecli is read-only"
-    return "the git repository is read-only" if _REPOSITORY.search(line) else "writing outside the workspace"
+        return ".prunecli is read-only", "changes .prunecli"
+    if _REPOSITORY.search(line):
+        return "the git repository is read-only", "changes the git repository"
+    return "writing outside the workspace", "writes outside the workspace"
 
 
 def _last(path: str) -> str:

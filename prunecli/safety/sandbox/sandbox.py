@@ -30,7 +30,7 @@ from prunecli.safety.sandbox.proxy import Proxy, start_words
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.environment import credential_names
-from prunecli.tools.processes.sandboxing import SandboxedCommand, Sandboxing, bare
+from prunecli.tools.processes.sandboxing import Blocked, SandboxedCommand, Sandboxing, bare
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_temporary
@@ -205,7 +205,7 @@ class Sandbox:
         reached = partial(self._reached, layout, cwd)
         proxy = Proxy(() if isinstance(self.network, bool) else self.network)
 
-        def said(output: str) -> str:
+        def said(output: str) -> Blocked:
             return explain(
                 output,
                 hidden=layout.hidden,
@@ -219,7 +219,7 @@ class Sandbox:
                 reached=reached,
             )
 
-        def missed(output: str) -> str:
+        def missed(output: str) -> Blocked:
             return reached_for(
                 "\n".join(line for line in output.splitlines() if _MISSING.search(line)), reached
             )

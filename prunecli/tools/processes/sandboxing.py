@@ -10,8 +10,26 @@ from typing import Protocol
 from prunecli.util.frozen import frozen
 
 
-def _nothing(_: str) -> str:
-    return ""
+@frozen
+class Blocked:
+    """What the sandbox kept from a command. `line` tells the model, "" if there is nothing to tell; `harm` tells the
+    user what the command would do with it: "needs network: pypi.org".
+
+    A second run needs `network`, the hidden paths `reads`, to be `outside` the sandbox, or only approval.
+    """
+
+    line: str = ""
+    harm: str = ""
+    network: bool = False
+    reads: tuple[str, ...] = ()
+    outside: bool = False
+
+
+NOTHING = Blocked()
+
+
+def _nothing(_: str) -> Blocked:
+    return NOTHING
 
 
 @frozen
@@ -19,18 +37,17 @@ class SandboxedCommand:
     """A command ready to run: its words, its environment and the descriptors that it inherits.
 
     `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
-    the output of a failed command and returns a line on what the sandbox blocked, or ""; `hints` does so for one that
-    succeeded. `afterwards` is called when
-    the command is over, and returns a line on files that the sandbox renamed, or "".
+    the output of a failed command and returns what the sandbox blocked; `hints` does so for one that succeeded.
+    `afterwards` is called when the command is over, and returns a line on files that the sandbox renamed, or "".
     """
 
     argv: Sequence[str]
     env: Mapping[str, str]
     descriptors: tuple[int, ...] = ()
     program: str = ""
-    explain: Callable[[str], str] = _nothing
+    explain: Callable[[str], Blocked] = _nothing
     afterwards: Callable[[], str] = str
-    hints: Callable[[str], str] = _nothing
+    hints: Callable[[str], Blocked] = _nothing
 
 
 class Sandboxing(Protocol):
