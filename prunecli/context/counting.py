@@ -415,7 +415,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def scanned(self) -> Amount:
-        """The originals since the compaction boundary: all tool results, and other content that prunes withhold."""
+        """The originals of all tool results since the compaction boundary, whatever prunes withhold of them."""
         self._count()
         return self._scanned
 
@@ -449,8 +449,7 @@ class TokenCounts(EntryTokens):
             if item.head.exchange is None:
                 item.fixed += self.shown_tokens(item.head, item.edits.get(seq))
             if item.countable:
-                scanned = [part for part in item.parts if part.prunable or item.hides(part)]
-                item.scanned = total(map(self.amount, scanned))
+                item.scanned = total([self.amount(part) for part in item.parts if part.prunable])
                 if item.hidden or item.edits or item.memos:
                     item.withheld = self.withheld_by(item)
             self._add(item, 1)

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,9 +24,11 @@ from prunecli.util.lazy import lazy
 if TYPE_CHECKING:
     from prunecli.tui.screens import choose, table
     from prunecli.tui.screens.choose import ChooseScreen
+    from prunecli.tui.widgets import bar_words
 else:
     choose = lazy("prunecli.tui.screens.choose")
     table = lazy("prunecli.tui.screens.table")
+    bar_words = lazy("prunecli.tui.widgets.bar_words")
 
 _TYPING = frozenset({"submit", "newline", "follow_up", "older", "newer", "complete", "commands"})
 """Actions that only make sense while typing; the palette leaves them out."""
@@ -193,8 +195,10 @@ class Actions:
             self._port.complain(error)
 
     def _show_keys(self) -> None:
+        runtime, shown = self._runtime, self._frame.status
+        bar = bar_words.bar_rows(shown.status, shown.cache, runtime.balance.now) if shown.status else []
         self._port.push_screen(
-            table.TableScreen(_keys_table(self._frame.keys, self._runtime.config.installed))
+            table.TableScreen(_keys_table(bar, self._frame.keys, runtime.config.installed))
         )
 
     async def _paste_image(self) -> None:
@@ -247,15 +251,17 @@ _MODE_HELP = {
 }
 
 
-def _keys_table(keys: Keys, installed: Installed) -> "Table":
-    rows: list[tuple[str, ...]] = []
+def _keys_table(bar: Sequence[tuple[str, str]], keys: Keys, installed: Installed) -> "Table":
+    rows: list[tuple[str, ...]] = [("" if at else "Bar", *row) for at, row in enumerate(bar)]
     group = ""
     for action in offered(installed):
         named = action.group if action.group != group else ""
         rows.append((named, " ".join(map(shown, keys.of(action.name))), action.help))
         group = action.group
     note = 'Change keys under [ui.keys] in config.toml, such as submit = "ctrl+s"'
-    return Table("Keys", ("", "key", "action"), tuple(rows), note=note)
+    return Table(
+        "The bar and the keys", ("", "part, key", "what it says, what it does"), tuple(rows), note=note
+    )
 
 
 def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":

@@ -119,16 +119,15 @@ def test_cost_and_prune_stats_say_the_same_of_what_was_written_again(tmp_path: P
     found = runtime.balance.now
     assert found.cost is not None
     assert found.rewritten > 1_000
-    cost, stats, prunes = run_line(runtime, "/cost")[0], *run_line(runtime, "/prune-stats")
+    cost, prunes = run_line(runtime, "/cost")[0], run_line(runtime, "/prune-stats")[0]
     assert isinstance(cost, Table)
-    assert isinstance(stats, Say)
     assert isinstance(prunes, Table)
     tokens, usd = short(found.rewritten), money(found.cost)
     assert f"rewriting ~{tokens} tokens to the cache cost ~{usd}" in cost.note
-    assert f"{tokens} tokens to the prompt cache" in stats.text
-    assert f"  more     {usd:>8}" in stats.text
+    assert f"{tokens} tokens to the prompt cache" in prunes.note
+    assert f"  more     {usd:>8}" in prunes.note
     assert prunes.rows[0][7] == f"{tokens} {usd}"
-    assert "listed" not in stats.text
+    assert "listed" not in prunes.note
     assert found.balance is not None
     assert cost.rows[0][-1] == f"lost ~{money(-found.balance)}"
 
@@ -154,11 +153,10 @@ def test_prune_stats_say_how_much_of_what_was_written_again_is_in_the_list(tmp_p
     answered(8, 14_100, 50)
     runtime.emit(Rewound(prune.seq))
     answered(9, 2_000, 8_100)
-    stats, prunes = run_line(runtime, "/prune-stats")
-    assert isinstance(stats, Say)
+    (prunes,) = run_line(runtime, "/prune-stats")
     assert isinstance(prunes, Table)
     assert [row[7].partition(" ")[0] for row in prunes.rows] == ["1.8K", "8.0K"]
-    assert "9.8K tokens to the prompt cache" in stats.text
+    assert "9.8K tokens to the prompt cache" in prunes.note
 
 
 def test_prune_says_what_it_costs_as_its_preview_does(tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ def recount(context: Context, one: Chosen) -> Any:
             continue
         amount, edit = counts.amount(entry), context.text_edit(entry.seq)
         dropped = exchange is not None and context.dropped(exchange)
-        scanned = scanned.plus(amount if entry.prunable or dropped or edit else NOTHING)
+        scanned = scanned.plus(amount if entry.prunable else NOTHING)
         shown = NOTHING if dropped else counts.amount(entry, edit)
         memos = context.memos_at(exchange) if exchange and entry.kind == "assistant" else []
         of_memos = Amount(sum(view.count(memo.text or "") for memo in memos))

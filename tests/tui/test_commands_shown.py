@@ -295,10 +295,20 @@ async def test_a_file_that_cannot_be_edited_here_is_said(tmp_path: Path) -> None
         assert not (tmp_path / "config.toml").exists()
 
 
+async def test_a_click_on_the_bar_says_what_its_parts_mean(tmp_path: Path) -> None:
+    async with shown(tmp_path, size=(100, 48)) as s:
+        await s.pilot.click(s.frame.status)
+        await s.until(lambda: isinstance(s.app.screen, TableScreen))
+        await s.until_shown(
+            "At 170K it is summarized at 85% of compaction.max_context_tokens", "/cost lists them"
+        )
+
+
 async def test_f1_and_a_question_mark_show_the_keys(tmp_path: Path) -> None:
     async with shown(tmp_path, size=(100, 48)) as s:
         await s.pilot.press("f1")
-        await s.until_shown("Keys", "Shift+Enter Ctrl+J", "new line", "Ctrl+C")
+        await s.until_shown("The bar and the keys", "Shift+Enter Ctrl+J", "new line", "Ctrl+C")
+        await s.until_shown("scanned", "tokens of tool output so far", "no strategy prunes now")
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
         await s.type("what")

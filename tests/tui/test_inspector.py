@@ -128,7 +128,6 @@ async def test_the_share_is_the_same_figure_in_the_bar_the_inspector_and_the_sta
         await s.pilot.press("q")
         await s.until_shown(f"170K {shown_share.removeprefix('~')}")
         await s.type("/prune-stats", "escape", "enter")
-        await s.pilot.press("escape")
         await s.until_shown(f"tokens ({shown_share.removeprefix('~')})")
 
 

@@ -8,6 +8,7 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.lineage import branch
 from prunecli.context.prune_history import PruneStats
 from prunecli.context.spending import Pruning, rewrites
+from prunecli.features.money.cost_command import net
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
@@ -43,8 +44,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     tracked = list(history.rows.values())
     costs = _costs(runtime)
     mark = "~" if status.estimated else ""
+    balance = runtime.balance.now
     protected, _, where = ledger.protected_words.partition(" ")
     summary = [
+        *_balance(balance, len(history.fetches)),
         f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
         f"pruned     {_about(ledger.pruned_tokens):>8} tokens that the model does not see now",
         *_cleared(ledger),
@@ -54,10 +57,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         f"cache      {share(bill.hit_share):>8} of prompt tokens read from it",
         f"cost       {money(bill.cost):>8} in {counted(bill.requests, 'request')}",
     ]
-    balance = runtime.balance.now
-    summary = [*_balance(balance, len(history.fetches)), *summary]
     if not tracked:
-        return [Say("\n".join(summary) + "\nno prunes yet")]
+        return [Say("\n".join((*summary, "no prunes yet")))]
     again = sum(len(row.rereads) for row in tracked)
     listed = sum(tokens for row, (tokens, _) in zip(tracked, costs, strict=True) if row.measured)
     part = f", {short(listed)} by the prunes listed" if listed != balance.rewritten else ""
@@ -68,7 +69,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         _row(row, cost, runtime.setup.zone, ended(row))
         for row, cost in reversed(list(zip(tracked, costs, strict=True)))
     )
-    return [Say("\n".join(summary)), Table("Prunes", _HEADINGS, rows, (0, 4, 5, 6, 7, 8), _NOTE)]
+    title = f"Pruning {net(balance.balance)} in this session" if balance.balance is not None else "Pruning"
+    return [Table(title, _HEADINGS, rows, (0, 4, 5, 6, 7, 8), "\n".join((*summary, _NOTE)))]
 
 
 def _costs(runtime: Runtime) -> list[tuple[int, float]]:
@@ -108,7 +110,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
         ("more", found.regret, f"for fetching {counted(fetches, 'result')} again"),
     )
     rows = [f"  {name:<8} {money(usd):>8} {words}" for name, usd, words in lines if usd]
-    return [f"saved      {money(found.balance):>8} in this session", *rows]
+    return [f"saved      {money(found.balance):>8}", *rows]
 
 
 def _cleared(ledger: Ledger) -> list[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widget import Widget
 
+from prunecli.tui.messages import ActionAsked
 from prunecli.tui.widgets.fitting import Piece, fitted
 from prunecli.util.figures import countdown, money, share, short
 from prunecli.util.sanitize import one_line
@@ -41,7 +42,7 @@ def pruning_line(status: "Status | None", width: int) -> Content:
     ]
     if not status.pruning:
         pieces.append(Piece(("pruning off",), "$warning", 7))
-    elif status.saved is not None:
+    elif status.saved is not None and (ledger.pruned_tokens or money(status.saved) != money(0)):
         style = "bold $success" if status.saved > 0 else "$muted"
         pieces.append(Piece((f"saved {money(status.saved)}",), style, 4))
     if ledger.cleared_tokens:
@@ -67,14 +68,14 @@ def session_line(status: "Status | None", cache: str, width: int) -> Content:
         )
     left += [Piece((words,), "$accent", 7) for words in status.more]
     right = [
-        Piece((_waiting(status, cache),), "$accent", 1),
+        Piece((waiting(status, cache),), "$accent", 1),
         Piece((cache,), "$warning" if cache == COLD else "$muted", 3),
         Piece((money(status.bill.cost),), "$muted", 5),
     ]
     return fitted(left, right, width)
 
 
-def _waiting(status: "Status", cache: str) -> str:
+def waiting(status: "Status", cache: str) -> str:
     """Return what is to be pruned and when, if it is worth a cent."""
     prunes = status.prunes
     if prunes is None or (prunes.gain is not None and prunes.gain < WORTH_SAYING):
@@ -102,22 +103,25 @@ class StatusLines(Widget):
     def __init__(self) -> None:
         super().__init__()
         self.status: Status | None = None
-        self._cache = ""
+        self.cache = ""
 
     def show(self, status: "Status", cache: str) -> None:
-        if (status, cache) != (self.status, self._cache):
-            self.status, self._cache = status, cache
+        if (status, cache) != (self.status, self.cache):
+            self.status, self.cache = status, cache
             self.refresh()
 
     def show_cache(self, cache: str) -> None:
-        if cache != self._cache:
-            self._cache = cache
+        if cache != self.cache:
+            self.cache = cache
             self.refresh()
+
+    def on_click(self) -> None:
+        self.post_message(ActionAsked("show_keys"))
 
     def render(self) -> Content:
         width = self.size.width - 2
         lines = (
             pruning_line(self.status, width),
-            session_line(self.status, self._cache, width),
+            session_line(self.status, self.cache, width),
         )
         return Content("\n").join(Content.assemble(" ", line, " ") for line in lines)

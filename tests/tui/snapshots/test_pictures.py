@@ -77,7 +77,7 @@ async def test_a_to_do_list_unfolded(tmp_path: Path, look: Look) -> None:
 async def test_the_keys(tmp_path: Path, look: Look) -> None:
     async with pictured(tmp_path, look, events=conversation()) as s:
         await s.pilot.press("f1")
-        await s.until_shown("Keys", "action")
+        await s.until_shown("The bar and the keys")
         assert not await difference(s, "keys", look)
 
 

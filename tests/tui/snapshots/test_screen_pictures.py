@@ -88,7 +88,7 @@ async def test_what_works_here(tmp_path: Path, look: Look) -> None:
     ("typed", "words", "screen", "name"),
     [
         pytest.param("/rewind", ["Rewind to before"], ChooseScreen, "rewind", id="where to go back to"),
-        pytest.param("/prune-stats", ["Prunes"], TableScreen, "prune-stats", id="every prune so far"),
+        pytest.param("/prune-stats", ["Pruning"], TableScreen, "prune-stats", id="every prune so far"),
         pytest.param("/cost", ["output"], TableScreen, "cost", id="what was paid"),
         pytest.param(
             "/context table", ["entry", "tokens"], TableScreen, "context-table", id="the context as a table"

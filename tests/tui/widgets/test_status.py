@@ -8,7 +8,9 @@ import pytest
 from prunecli.agent.policy import Waiting
 from prunecli.context.bill import Bill
 from prunecli.context.ledger import Ledger
+from prunecli.context.spending import Pruning
 from prunecli.runtime import Status
+from prunecli.tui.widgets.bar_words import bar_rows
 from prunecli.tui.widgets.status import COLD, cache_words, level, pruning_line, session_line
 
 LEDGER = Ledger(45_200, 25_000, 8, 9_000, 76_000, 200_000, limit=170_000)
@@ -52,6 +54,31 @@ def test_the_first_line_says_how_full_the_context_is_and_what_pruning_did() -> N
     assert line(saved=-0.12).endswith(" · saved -$0.12")
     assert line(saved=None).endswith(" · protected 9.0K"), "without prices"
     assert line(estimated=True).startswith("ctx ~76.0K/170K 45% · ")
+
+
+def test_nothing_is_said_to_be_saved_before_anything_was_pruned() -> None:
+    untouched = replace(LEDGER, pruned_tokens=0)
+    assert "saved" not in line(ledger=untouched, saved=0.0)
+    assert line(ledger=untouched, saved=0.02).endswith(" · saved $0.0200"), "long results that were shortened"
+    assert line(saved=0.0).endswith(" · saved $0.00")
+
+
+def test_each_part_of_the_bar_is_explained_with_its_number() -> None:
+    whole = status(saved=0.24, sandbox="sandbox bwrap", prunes=WARM)
+    rows = dict(bar_rows(whole, "cache 3m12s", Pruning(90_000, 0, 9_000, 0.40, 0.12, 0.04)))
+    bar = f"{pruning_line(whole, 200).plain} · {session_line(whole, 'cache 3m12s', 200).plain}"
+    assert all(
+        any(part.strip().startswith(name) or name in part for part in bar.split(" · ")) for name in rows
+    )
+    assert "76.0K tokens" in rows["ctx"]
+    assert rows["saved"].startswith("$0.24 so far: $0.40 for tokens not sent, less $0.16")
+    assert "31.0K to prune" in rows["waits"]
+    off = dict(
+        bar_rows(status(pruning=False, trusted=False, sandbox="no sandbox"), COLD, Pruning(0, 0, 0, 0, 0, 0))
+    )
+    assert {"pruning off", "untrusted", "no sandbox"} <= off.keys()
+    assert "saved" not in off
+    assert off["cache"].startswith("cold")
 
 
 def test_it_shows_zeros_before_there_is_anything() -> None:
