@@ -59,7 +59,6 @@ class Bill(NamedTuple):
 
     @property
     def prompt_tokens(self) -> int:
-        """Prompt tokens of all requests."""
         return self.input_tokens + self.cache_read + self.cache_write
 
     @property

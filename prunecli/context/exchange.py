@@ -278,7 +278,6 @@ class Exchange:
 
     @property
     def last_seq(self) -> int:
-        """The seq of its last entry."""
         return self.results[-1].seq if self.results else self.head.seq
 
     @property

@@ -38,7 +38,6 @@ class Caps:
     least: int = 0
 
     def of(self, kind: Kind) -> int:
-        """Return the cap for a kind."""
         cap: int = getattr(self, kind)
         return cap
 

@@ -124,7 +124,6 @@ def place(item: Entry) -> int:
 
 
 def covers(event: CompactionApplied, item: Entry) -> bool:
-    """Return whether a compaction replaces this item."""
     if item.kind == "summary":
         return event.head_end <= place(item) < event.tail_start
     return event.head_end < item.seq < event.tail_start

@@ -152,7 +152,6 @@ class LostThinking:
             self._places = tuple(message.seqs for message in self._context.messages())
 
     def requested(self, record: Record, model: str) -> None:
-        """Record a request to this model."""
         thoughts = self._context.thoughts
         thoughts.model(model)
         self.update()

@@ -262,7 +262,6 @@ class Outline:
         return place if place < len(self.slots) and self.slots[place] is home else None
 
     def turn_at(self, place: int) -> Turn:
-        """Return the turn of a slot."""
         return self.turns[bisect_right(self.turns, place, key=lambda turn: turn.start) - 1]
 
     # Figures -------------------------------------------------------------------------------------------------
@@ -309,7 +308,6 @@ class Outline:
         return found
 
     def total(self, items: Iterable[Entry]) -> Sums:
-        """Return the sums of several items."""
         return reduce(Sums.plus, map(self.sums, items), NO_SUMS)
 
     def of_turn(self, turn: Turn) -> Sums | None:
@@ -475,7 +473,6 @@ class WindowMap:
     limit: int = 0
 
     def of(self, part: Part) -> int:
-        """Return the tokens of a part."""
         return self.tokens[PARTS.index(part)]
 
     @property

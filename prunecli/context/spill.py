@@ -141,7 +141,6 @@ class Cut:
     counter: TokenCounter
 
     def text(self, seq: int) -> str:
-        """Return the text that is sent."""
         return f"{self.head}{self.note.replace(_SEQ, str(seq))}{self.tail}"
 
     def of(self, result: ToolResult, seq: int) -> ToolResult:

@@ -149,7 +149,6 @@ class Thoughts:
         self._moved()
 
     def model(self, name: str) -> None:
-        """Switch to this model."""
         if name != self.reader:
             self.reader = name
             self._moved()

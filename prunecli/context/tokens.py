@@ -105,7 +105,6 @@ class Amount(NamedTuple):
     words: int = 0
 
     def times(self, count: int) -> "Amount":
-        """Return a multiple of the amount."""
         return Amount(self.raw * count, self.exact * count, self.words * count)
 
     def plus(self, other: "Amount") -> "Amount":

@@ -71,7 +71,6 @@ class View:
         ]
 
     def results_before(self, seq: int) -> Sequence[Entry]:
-        """Return the `results` before this entry."""
         results = self.results
         return results[: bisect_left(results, seq, key=_SEQ)]
 
@@ -267,7 +266,6 @@ class View:
         return Edit("trim" if kind == "trim" else "clear", entry.seq, use, text, before, after)
 
     def drop(self, exchange: Exchange) -> Edit:
-        """Return the edit that drops an exchange."""
         return Edit("drop", exchange.seq, None, None, self.shown_tokens(exchange), 0)
 
     def drop_unless_locked(self, exchange: Exchange) -> Edit | None:

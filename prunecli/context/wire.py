@@ -266,7 +266,6 @@ class Wire:
                 self._touch(at)
 
     def role(self, message: int) -> Role:
-        """Return the role of a message."""
         return self._groups[message].role
 
     def digest(self, preamble: bytes) -> bytes:

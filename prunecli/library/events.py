@@ -172,7 +172,6 @@ class EventsOf:
                     yield Notice(line)
 
     def figures(self) -> Figures:
-        """Return the current figures."""
         status = self._runtime.status()
         ledger, bill = status.ledger, status.bill
         return Figures(ledger.context_tokens, ledger.window, ledger.pruned_tokens, bill.requests, bill.cost)

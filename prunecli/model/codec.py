@@ -183,7 +183,6 @@ def content_from_json(value: Json) -> tuple[Block, ...]:
 
 
 def content_to_json(content: tuple[Block, ...]) -> list[dict[str, Json]]:
-    """Return the blocks of some content as a JSON list."""
     return [block_to_json(block) for block in content]
 
 

@@ -92,7 +92,6 @@ class WireMessage:
 
     @staticmethod
     def of(role: Role, blocks: tuple[bytes, ...], seqs: tuple[int, ...]) -> "WireMessage":
-        """Return the message of these blocks."""
         return WireMessage(
             role, blocks, seqs, b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
         )

@@ -96,7 +96,6 @@ class Places:
 
     @property
     def trust_store(self) -> Path:
-        """The trusted directories."""
         return self.data / "trust.json"
 
     @property

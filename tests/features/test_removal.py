@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ WORDS = {
 def copied(to: Path, without: str = "") -> Path:
     """A copy of the package in a checkout of its own, without one feature."""
     to.mkdir(parents=True)
-    for name in ("pyproject.toml", "themes", "sample-config.toml", "CHANGELOG.md"):
+    for name in ("pyproject.toml", "themes", "docs", "sample-config.toml", "CHANGELOG.md"):
         (to / name).symlink_to(ROOT / name)
     package = FOLDER.parent
     ignore = shutil.ignore_patterns("__pycache__", "data")
@@ -113,12 +114,19 @@ PARTS_OF_TESTS = {
 """Tests of a feature outside of tests/features/NAME, which leave with it."""
 
 
+def about(name: str) -> list[str]:
+    """The test modules that import a feature by its name: they test it, wherever they are."""
+    tests = ROOT / "tests"
+    imports = re.compile(rf"^(from|import) prunecli\.features\.{name}\b", re.MULTILINE)
+    return [str(path.relative_to(tests)) for path in tests.rglob("*.py") if imports.search(path.read_text())]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(WORDS))
 def test_the_rest_of_the_tests_pass_without_a_feature(name: str, tmp_path: Path) -> None:
     """Some minutes for each feature: run it by name."""
     copy = copied(tmp_path / "copy", name)
-    left_out = (f"features/{name}", "features/test_removal.py", *PARTS_OF_TESTS.get(name, ()))
+    left_out = (f"features/{name}", "features/test_removal.py", *PARTS_OF_TESTS.get(name, ()), *about(name))
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "tests", copy / "tests", ignore=ignore)
     words = [f"--ignore={copy / 'tests' / part}" for part in left_out]

@@ -80,7 +80,6 @@ def _evidence(its: Signs, met: set[Sign]) -> int:
 
 
 def signs_of(exchange: Exchange) -> Signs:
-    """Return the signs of an exchange."""
     shown, failed = set[Sign](), set[Sign]()
     met: set[Sign] = {("line", line) for line in lines_of(_said(exchange.head))}
     for result in exchange.results:

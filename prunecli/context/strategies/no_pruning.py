@@ -11,5 +11,4 @@ class Options:
 
 
 def propose(view: View, options: Options) -> Proposal:
-    """Propose nothing."""
     return Proposal((), "no_pruning prunes nothing")

@@ -91,7 +91,6 @@ class SparseLikeness:
             del self._with[term]
 
     def to_query(self, key: int) -> float:
-        """Return the similarity to the query."""
         vector = self._vectors[key]
         return sum(weight * vector[term] for term, weight in self._query.items() if term in vector)
 
@@ -121,7 +120,6 @@ class DenseLikeness:
         self._most: dict[int, tuple[int, float]] = {}
 
     def to_query(self, key: int) -> float:
-        """Return the similarity to the query."""
         return _dot(self._query, self._vectors[key])
 
     def take(self, key: int) -> None:

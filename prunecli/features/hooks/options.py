@@ -40,5 +40,4 @@ class Hooks:
 
     @property
     def any(self) -> bool:
-        """Whether there are any."""
         return bool(self.table())

@@ -402,7 +402,6 @@ class Replayer:
                 self.regrets.hidden.update(self.sources[part.seq] for part in parts)
 
     def _record(self, step: Step, event: Event) -> None:
-        """Record an event of the source."""
         self.places[step.source] = self._seq
         self.sources[self._seq] = step.source
         self._add(event, step.at)

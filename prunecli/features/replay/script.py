@@ -148,7 +148,6 @@ class Script:
 
 
 def is_answer(event: Event) -> bool:
-    """Return whether the event answers a request."""
     return isinstance(event, AssistantMessage) and event.model != _NOT_A_REQUEST
 
 

@@ -134,7 +134,6 @@ _HERE = Path(__file__).parent
 
 
 def page(report: Report, courses: Courses) -> str:
-    """Return the page."""
     return "\n".join(_page(report, courses)) + "\n"
 
 

@@ -30,7 +30,6 @@ class Exported:
 
 
 def is_format(name: str) -> bool:
-    """Return whether a format has this name or abbreviation."""
     return name.lower() in (*ENDINGS, *_NAMES)
 
 
