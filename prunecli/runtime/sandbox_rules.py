@@ -68,14 +68,15 @@ def make_sandbox(
         scan=scan,
         doubt=config_doubt,
     )
-    limits = Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb)
     return Sandbox(
         ground,
         # Landlock lets nothing be created at the top of the workspace, which is too strict unless the user asked for
         # it.
-        lambda: choose(root, env, only="" if sandbox.mode == "require" else "bubblewrap"),
+        lambda: choose(
+            root, env, only="" if sandbox.mode == "require" else "bubblewrap", layers=places.layers
+        ),
         network=sandbox.network,
-        limits=limits,
+        limits=Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb),
         required=sandbox.mode == "require",
         notes=str(places.unchecked),
     )

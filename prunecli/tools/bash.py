@@ -155,6 +155,7 @@ async def _run(
             descriptors=box.descriptors,
             moving=moving.asked if moving else None,
             order=partial(_order, moving, output, seconds) if moving else bytes,
+            overlays=box.overlays,
         )
         if isinstance(ended, Moved):
             assert moving  # noqa: S101  # nothing else moves a command

@@ -154,6 +154,11 @@ class Places:
         return self.data / "unchecked"
 
     @property
+    def layers(self) -> Path:
+        """What commands changed that nobody has answered yet, one folder for each round."""
+        return self.data / "layers"
+
+    @property
     def snapshots(self) -> Path:
         """The saved files, one folder for each directory."""
         return self.data / "snapshots"

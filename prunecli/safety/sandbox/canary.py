@@ -7,18 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from prunecli.safety.sandbox import landlock, seatbelt
-from prunecli.safety.sandbox.layout import Ground, layout_for
+from prunecli.safety.sandbox.layout import Ground, layout_for, lies_below, mounted
 from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
 from prunecli.safety.sandbox.seccomp import MACHINES
-from prunecli.tools.processes.command import INTERPRETER
+from prunecli.tools.processes.command import HERE, INTERPRETER, start_words
 from prunecli.util.errors import ToolError
-from prunecli.util.private_file import make_temporary
+from prunecli.util.private_file import make_private, make_temporary
 from prunecli.util.programs import find_outside
 
 SECONDS = 5.0
@@ -38,9 +39,17 @@ _FAILED = {
 
 
 def choose(
-    workspace: str, env: Mapping[str, str], *, only: str = "", platform_name: str = sys.platform
+    workspace: str,
+    env: Mapping[str, str],
+    *,
+    only: str = "",
+    platform_name: str = sys.platform,
+    layers: Path | None = None,
 ) -> Chosen:
-    """Return the first working sandbox, or the reason that none works. Starts no program from the workspace."""
+    """Return the first working sandbox, or the reason that none works. Starts no program from the workspace.
+
+    An overlay over the workspace is tried with its changes in `layers`, if that is given.
+    """
     if platform_name == "darwin":
         found = Chosen("seatbelt", seatbelt.PROGRAM)
         why = _why_not(found, env) if os.access(seatbelt.PROGRAM, os.X_OK) else "it is not there"
@@ -54,7 +63,8 @@ def choose(
         program = find_outside(env.get("PATH", os.defpath), "bwrap", workspace)
         why = _why_not(Chosen("bubblewrap", program), env) if program else "it is not installed"
         if program and not why:
-            return Chosen("bubblewrap", program, pins=_pins(program))
+            overlays = layers is not None and not _why_no_overlay(workspace, layers, program, env)
+            return Chosen("bubblewrap", program, pins=_pins(program), overlays=overlays)
         reasons.append(f"bwrap: {why}")
     if only in ("", "landlock"):
         there = landlock.version()
@@ -64,6 +74,45 @@ def choose(
             return found
         reasons.append(f"Landlock: {why}")
     return Chosen(None, why="; ".join(reasons))
+
+
+def _why_no_overlay(workspace: str, layers: Path, program: str, env: Mapping[str, str]) -> str:
+    """Return why bubblewrap can't run with an overlay over the workspace, or "". Nothing is written there."""
+    name, folder = f".prunecli-{os.urandom(6).hex()}", ""
+    try:
+        if any(lies_below(mount, (workspace,)) and mount != workspace for mount in mounted()):
+            return "something is mounted in the workspace"
+        make_private(layers)
+        folder = tempfile.mkdtemp(dir=layers)
+        upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
+        for path in (upper, work):
+            os.mkdir(path)
+        tries = f"echo in > {name} && mkdir {name}.d && mv {name}.d {name}.e && rmdir {name}.e && exit 42"
+        inside = [
+            program,
+            *["--unshare-user", "--unshare-pid", "--cap-drop", "ALL", "--bind", "/", "/", "--proc", "/proc"],
+        ]
+        words = [*inside, "--chdir", workspace, "--", "/bin/sh", "-c", tries]
+        done = subprocess.run(
+            [*start_words(HERE, "overlays"), "3", workspace, upper, work, *words],
+            env=dict(env),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        written = os.path.exists(os.path.join(upper, name)) and not os.path.lexists(
+            os.path.join(workspace, name)
+        )
+        if done.returncode == 42 and written:
+            return ""
+        return done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    finally:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _pins(program: str) -> bool:

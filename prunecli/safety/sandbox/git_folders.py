@@ -10,6 +10,23 @@ from prunecli.safety.sandbox.real_folders import end_of
 STARTS_PROGRAMS = ("hooks", "config")
 REDIRECTS = ("commondir", "config.worktree")
 """Files of a git folder that make git read more configuration, or another folder's."""
+DATA = frozenset(
+    {
+        *("objects", "refs", "logs", "HEAD", "index", "packed-refs", "shallow", "ORIG_HEAD", "FETCH_HEAD"),
+        *(
+            "COMMIT_EDITMSG",
+            "MERGE_HEAD",
+            "MERGE_MSG",
+            "MERGE_MODE",
+            "MERGE_RR",
+            "MERGE_AUTOSTASH",
+            "SQUASH_MSG",
+        ),
+        *("CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE", "gc.log", "gc.pid"),
+    }
+)
+"""What a git folder holds of a repository itself, apart from settings: nothing of it starts a program or leads
+elsewhere. A started rebase is not here, because its list of steps may name programs."""
 _WORK_TREE = re.compile(r"^\s*worktree\s*=\s*([\w./-]+)\s*$", re.MULTILINE)
 _MOST_BYTES = 100_000
 
@@ -46,6 +63,17 @@ def _below(path: str) -> Iterator[str]:
             yield from inner(found)
         else:  # the name of a submodule may contain slashes
             yield from _below(found)
+
+
+def settings_in(folder: str) -> Iterator[str]:
+    """Yield what is in a git folder, its work trees and submodules apart from `DATA`."""
+    within = tuple(inner(folder))
+    for path in (folder, *within):
+        if path == folder or os.path.lexists(os.path.join(path, "HEAD")):
+            found = (os.path.join(path, name) for name in _names(path) if name not in DATA)
+            yield from (one for one in found if one not in within)
+            info = os.path.join(path, "objects", "info")
+            yield from (os.path.join(info, name) for name in _names(info) if "alternates" in name)
 
 
 def may_be_written(folder: str) -> bool:

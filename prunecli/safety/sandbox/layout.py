@@ -1,12 +1,14 @@
 """Decides which files a sandboxed command can write, only read, or not see. Reads the disk, never writes."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from prunecli.safety.sandbox.git_folders import inner, may_be_written, parts, shared_with
+from prunecli.safety.sandbox.git_folders import inner, may_be_written, parts, settings_in, shared_with
 from prunecli.safety.sandbox.home import secret_at_home, shown_at_home
 from prunecli.safety.sandbox.placeholders import is_free
 from prunecli.safety.sandbox.real_folders import end_of
@@ -45,6 +47,7 @@ NO_RETRIES = {
 """Package managers would try again for more than a minute where the network is off."""
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _NEEDED = tuple(os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, INTERPRETER, _PACKAGE))
+_OCTAL = re.compile(rb"\\([0-7]{3})")
 _CERTIFICATES = frozenset({"cacert.pem", "cert.pem"})
 """Files of toolchains that only look like keys."""
 _AT_HOME_DEPTH = 2
@@ -140,13 +143,34 @@ class Ground:
         )
 
 
-def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool = False) -> Layout:
+def overlaid(ground: Ground) -> tuple[str, ...]:
+    """Return the folders that a command may write to, repositories of linked work trees included; none lies in
+    another."""
+    shared = filter(None, map(shared_with, ground.roots))
+    found = list[str]()
+    for path in sorted({*ground.roots, *ground.writable, *shared}):
+        if os.path.isdir(path) and not lies_below(path, found):
+            found.append(path)
+    return tuple(found)
+
+
+def mounted() -> Iterator[str]:
+    """Yield where something is mounted; nothing where /proc can't be read."""
+    with suppress(OSError), open("/proc/self/mountinfo", "rb") as file:
+        for line in file:
+            yield os.fsdecode(_OCTAL.sub(lambda found: bytes([int(found[1], 8)]), line.split()[4]))
+
+
+def layout_for(
+    ground: Ground, *, git: bool, granted: bool = False, reads: bool = False, overlays: bool = False
+) -> Layout:
     """Return the layout of the next command; `git`: it may write to repositories; `granted`: it may write to files
-    that control other programs; `reads`: it only reads, so nothing is writable."""
+    that control other programs; `reads`: it only reads, so nothing is writable; `overlays`: all that it changes goes
+    elsewhere."""
     roots = ground.roots
-    fixed = tuple(root for root in roots if _must_stay(root))
+    fixed = tuple(root for root in roots if not overlays and _must_stay(root))
     entries = (entry for root in roots for entry in (_entries(root) if root in fixed else (root,)))
-    writable = tuple(dict.fromkeys((*entries, *ground.writable)))
+    writable = overlaid(ground) if overlays else tuple(dict.fromkeys((*entries, *ground.writable)))
     home = (
         ""
         if any(lies_below(ground.home, (path,)) for path in (*roots, *ground.writable, *ground.readable))
@@ -158,6 +182,9 @@ def layout_for(ground: Ground, *, git: bool, granted: bool = False, reads: bool 
     shown = (*writable, *readable)
     found = ground.found()
     kept, reopened, missing = _protected(roots, writable, git, found, granted)
+    if overlays:  # what must not be made is refused later, so nothing is made to mount on
+        kept = _settings(kept, reopened)
+        reopened = missing = ()
     hidden = [path for path in found.paths if not ground.allows(path)]
     hidden += _secrets_at_home(ground, readable) if home else ()
     emptied = list[str]()
@@ -310,6 +337,13 @@ def _protected(
     ends = dict.fromkeys(end_of(path) for path in kept if path not in missing)
     kept = [end for end in ends if lies_below(end, (*writable, *reopened)) and os.path.lexists(end)]
     return tuple(kept), tuple(dict.fromkeys(reopened)), tuple(dict.fromkeys(missing))
+
+
+def _settings(kept: tuple[str, ...], repositories: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths to keep if the repositories can be written apart from their settings."""
+    within = (path for folder in repositories for path in settings_in(folder))
+    paths = dict.fromkeys((*(path for path in kept if path not in repositories), *within))
+    return tuple(path for path in paths if not os.path.islink(path))
 
 
 def _apart_from(path: str, shown: tuple[str, ...]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from prunecli.safety.sandbox.proxy import Proxy, start_words
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.environment import credential_names
-from prunecli.tools.processes.sandboxing import Blocked, SandboxedCommand, Sandboxing, bare
+from prunecli.tools.processes.sandboxing import Blocked, Overlay, SandboxedCommand, Sandboxing, bare
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_temporary
@@ -47,13 +47,15 @@ _GIT = re.compile(r"(?<![\w.-])git(?![\w.-])")
 class Chosen:
     """The sandbox that works, or None and the reason. `program` is the path of its executable.
 
-    `pins`: bubblewrap mounts open folders (`--bind-fd`), which older ones can't.
+    `pins`: bubblewrap mounts open folders (`--bind-fd`), which older ones can't. `overlays`: the workspace can be
+    covered by one (`Sandbox.trial`).
     """
 
     kind: Kind | None
     program: str = ""
     why: str = ""
     pins: bool = False
+    overlays: bool = False
 
     @property
     def word(self) -> str:
@@ -71,6 +73,14 @@ class Limits:
     processes: int = 0
     memory_mb: int = 0
     file_mb: int = 0
+
+
+@frozen
+class Overlays:
+    """What a command changes in `folders` goes elsewhere. `lock` is a descriptor that the sandbox keeps open."""
+
+    folders: tuple[Overlay, ...]
+    lock: int
 
 
 class Sandbox:
@@ -148,7 +158,7 @@ class Sandbox:
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
             fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
-            parts = self._limited(argv), cwd, inner, unset, command, fresh
+            parts = _limited(self.limits, argv), cwd, inner, unset, command, fresh, self.network
             if reads:
                 async with self._inside(chosen, layout, None, *parts) as box:
                     yield replace(box, afterwards=lambda: earlier)
@@ -178,14 +188,32 @@ class Sandbox:
                 await asyncio.to_thread(made.check)
             pause = max(self._pause, _LITTLE * (time.monotonic() - begun))
 
+    def trial(self, overlays: Overlays, *, network: Network = False) -> Sandboxing:
+        """Return the function that puts a command into the sandbox with overlays over all that it could write, and
+        without credentials. Only where `Chosen.overlays` is true."""
+
+        @asynccontextmanager
+        async def confined(
+            argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
+        ) -> AsyncIterator[SandboxedCommand]:
+            chosen = await asyncio.to_thread(self.chosen)
+            earlier, layout = await asyncio.to_thread(self._arranged, git=True, granted=True, overlays=True)
+            unset = frozenset(credential_names(env))
+            inner = {name: value for name, value in env.items() if name not in unset}
+            parts = _limited(self.limits, argv), cwd, inner, unset, command, dict[str, str](), network
+            async with self._inside(chosen, layout, None, *parts, overlays.lock) as box:
+                yield replace(box, overlays=overlays.folders, afterwards=lambda: earlier)
+
+        return confined
+
     def _earlier(self) -> str:
         """Check what earlier programs left unchecked, and return a line about that."""
         renamed = unchecked.check(self._notes, self.ground.roots, self.ground.doubt)
         return in_words(renamed, self.ground.workspace)
 
-    def _arranged(self, *, git: bool, granted: bool, reads: bool) -> tuple[str, Layout]:
+    def _arranged(self, **wanted: bool) -> tuple[str, Layout]:
         try:
-            return self._earlier(), layout_for(self.ground, git=git, granted=granted, reads=reads)
+            return self._earlier(), layout_for(self.ground, **wanted)
         except OSError as error:
             raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
 
@@ -201,16 +229,19 @@ class Sandbox:
         unset: frozenset[str],
         command: str,
         fresh: Mapping[str, str],
+        network: Network,
+        lock: int | None = None,
     ) -> AsyncIterator[SandboxedCommand]:
+        """Prepare a command; `note` and `lock` are descriptors that the sandbox keeps open."""
         reached = partial(self._reached, layout, cwd)
-        proxy = Proxy(() if isinstance(self.network, bool) else self.network)
+        proxy = Proxy(() if isinstance(network, bool) else network)
 
         def said(output: str) -> Blocked:
             return explain(
                 output,
                 hidden=layout.hidden,
                 obeyed=layout.obeyed,
-                network=self.network is True,
+                network=network is True,
                 refused=proxy.refused,
                 unset=unset,
                 landlock=chosen.kind == "landlock",
@@ -229,13 +260,21 @@ class Sandbox:
             if proxy.patterns and chosen.kind == "bubblewrap":
                 descriptors.append(await stack.enter_async_context(proxy.serving()))
                 argv = start_words(descriptors[0], argv, keep_locale="LC_CTYPE" in env)
-            environ, info = self.environment(chosen, env), None
+            environ, info = self.environment(chosen, env, network=network is not False), None
             if chosen.kind == "bubblewrap":
                 environ = without_revisions(environ, layout)
                 shown, closed = (*layout.writable, *layout.readable), (*layout.hidden, *layout.emptied)
                 info = stack.enter_context(covered([path for path in closed if lies_below(path, shown)]))
-            prepared = self.prepared(chosen, layout, argv, cwd=cwd, fresh=fresh, info=info, note=note)
-            words, more = stack.enter_context(prepared)
+            words, more = stack.enter_context(
+                self.prepared(
+                    *(chosen, layout, argv),
+                    cwd=cwd,
+                    fresh=fresh,
+                    info=info,
+                    held=[one for one in (note, lock) if one is not None],
+                    online=network is True,
+                )
+            )
             yield SandboxedCommand(words, environ, (*descriptors, *more), chosen.program, said, hints=missed)
 
     def _reached(self, layout: Layout, cwd: str, word: str) -> str:
@@ -251,8 +290,8 @@ class Sandbox:
         folder = path if alone else os.path.dirname(path)
         return "~" + folder.removeprefix(home)
 
-    def environment(self, chosen: Chosen, env: Mapping[str, str]) -> dict[str, str]:
-        inner = inner_environment(env, network=self.network is not False)
+    def environment(self, chosen: Chosen, env: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
+        inner = inner_environment(env, network=network)
         if chosen.kind == "bubblewrap":
             return inner
         if chosen.kind == "seatbelt":
@@ -269,13 +308,15 @@ class Sandbox:
         cwd: str,
         fresh: Mapping[str, str] = {},
         info: int | None = None,
-        note: int | None = None,
+        held: Sequence[int] = (),
+        online: bool = False,
     ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
-        """Yield the words that run a command in the sandbox, and the descriptors that it inherits.
+        """Yield the words that run a command in the sandbox, and the descriptors that it inherits. The sandbox keeps
+        what is `held`; `online`: it has the machine's network.
 
         Raises ToolError if prunecli's own folder can't be made.
         """
-        stage, online = self.stage(), self.network is True
+        stage = self.stage()
         if chosen.kind == "seatbelt":
             yield seatbelt.words(layout, stage.tmp, argv, network=online), ()
             return
@@ -287,10 +328,9 @@ class Sandbox:
                 os.close(descriptor)
             return
         with ExitStack() as stack:
-            layout, sources = self._pinned(layout, stack, pins=chosen.pins)
+            layout, sources = _pinned(layout, self.ground.roots, stack, pins=chosen.pins)
             try:
-                others = () if note is None else (note,)
-                held = stack.enter_context(placeholders.held(layout.missing, *others))
+                kept = stack.enter_context(placeholders.held(layout.missing, *held))
             except OSError as error:
                 raise ToolError(
                     f"The sandbox can't be set up: {error.filename}: {error.strerror}."
@@ -303,11 +343,11 @@ class Sandbox:
                 network=online,
                 seccomp=str(descriptor),
                 sources=sources,
-                held=held,
+                held=kept,
                 fresh=fresh,
                 info=info,
             )
-            yield words, (descriptor, *sources.values(), *(one for one in (held, info) if one is not None))
+            yield words, (descriptor, *sources.values(), *(one for one in (kept, info) if one is not None))
 
     def _fresh(self, layout: Layout) -> dict[str, str]:
         """Return a private folder for each missing `.git`: what is made there is checked before it is outside."""
@@ -317,29 +357,6 @@ class Sandbox:
         for folder in made.values():
             os.chmod(folder, 0o755)  # noqa: S103  # like .git; the folder around it is private
         return made
-
-    def _pinned(self, layout: Layout, stack: ExitStack, *, pins: bool) -> tuple[Layout, dict[str, int]]:
-        """Return the layout, and the descriptors of the folders to reopen, since another command might move them or
-        put a link there. What can't be opened stays read-only.
-
-        Without such mounts, only folders that no command can move are reopened.
-        """
-        sources, refused, roots = dict[str, int](), list[str](), self.ground.roots
-        for path in layout.reopened:
-            above = os.path.dirname(path)
-            try:
-                if pins:
-                    sources[path] = stack.enter_context(opened(path))
-                elif above not in roots and lies_below(path, (*roots, *(set(layout.reopened) - {path}))):
-                    raise NotADirectoryError
-            except OSError:
-                refused.append(path)
-        return replace(
-            layout,
-            kept=(*layout.kept, *(path for path in refused if os.path.lexists(path))),
-            reopened=tuple(path for path in layout.reopened if not lies_below(path, refused)),
-            missing=tuple(path for path in layout.missing if not lies_below(path, refused)),
-        ), sources
 
     def stage(self) -> Stage:
         """Return the files for the mounts, created on first use."""
@@ -363,27 +380,52 @@ class Sandbox:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
         return stage
 
-    def _limited(self, argv: Sequence[str]) -> Sequence[str]:
-        """Return the command under its limits, set by the shell that runs it."""
-        orders = list[str]()
-        if self.limits.processes:
-            orders.append(
-                f"ulimit -u {self.limits.processes} 2>/dev/null || ulimit -p {self.limits.processes} 2>/dev/null"
-            )
-        if self.limits.memory_mb:
-            orders.append(f"ulimit -d {self.limits.memory_mb * 1024}")
-        if self.limits.file_mb:
-            orders.append(f"ulimit -f {self.limits.file_mb * 2048} 2>/dev/null")  # in blocks of 512 bytes
-        if not orders:
-            return argv
-        return ["/bin/sh", "-c", "; ".join([*orders, 'exec "$@"']), "sh", *argv]
-
     def close(self) -> None:
         """Remove the private /tmp."""
         if self._stage:
             os.chmod(self._stage.folder, 0o700)
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder, self._stage = "", None
+
+
+def _limited(limits: Limits, argv: Sequence[str]) -> Sequence[str]:
+    """Return the command under its limits, set by the shell that runs it."""
+    orders = list[str]()
+    if limits.processes:
+        orders.append(f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes} 2>/dev/null")
+    if limits.memory_mb:
+        orders.append(f"ulimit -d {limits.memory_mb * 1024}")
+    if limits.file_mb:
+        orders.append(f"ulimit -f {limits.file_mb * 2048} 2>/dev/null")  # in blocks of 512 bytes
+    if not orders:
+        return argv
+    return ["/bin/sh", "-c", "; ".join([*orders, 'exec "$@"']), "sh", *argv]
+
+
+def _pinned(
+    layout: Layout, roots: tuple[str, ...], stack: ExitStack, *, pins: bool
+) -> tuple[Layout, dict[str, int]]:
+    """Return the layout, and the descriptors of the folders to reopen, since another command might move them or
+    put a link there. What can't be opened stays read-only.
+
+    Without such mounts, only folders that no command can move are reopened.
+    """
+    sources, refused = dict[str, int](), list[str]()
+    for path in layout.reopened:
+        above = os.path.dirname(path)
+        try:
+            if pins:
+                sources[path] = stack.enter_context(opened(path))
+            elif above not in roots and lies_below(path, (*roots, *(set(layout.reopened) - {path}))):
+                raise NotADirectoryError
+        except OSError:
+            refused.append(path)
+    return replace(
+        layout,
+        kept=(*layout.kept, *(path for path in refused if os.path.lexists(path))),
+        reopened=tuple(path for path in layout.reopened if not lies_below(path, refused)),
+        missing=tuple(path for path in layout.missing if not lies_below(path, refused)),
+    ), sources
 
 
 def _is_closed(folder: str) -> bool:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from prunecli.model.codec import well_formed
+from prunecli.tools.processes.sandboxing import Overlay
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 
@@ -61,7 +62,7 @@ class Ended:
 
 class Report:
     """What the supervisor of a command has told: its process and the command's, why that could not be started (`E`,
-    `W` in supervise.py), and the fields of `Ended`."""
+    `W`, `O` in supervise.py), and the fields of `Ended`."""
 
     def __init__(self) -> None:
         self.supervisor = self.pid = self.stuck = 0
@@ -79,7 +80,7 @@ class Report:
                     self.supervisor = int(value)
                 case b"P":
                     self.pid = int(value)
-                case b"E" | b"W":
+                case b"E" | b"W" | b"O":
                     self.failed = line
                 case b"X":
                     self.exit_code = os.waitstatus_to_exitcode(int(value))
@@ -106,13 +107,14 @@ async def run(
     time_limit: float,
     grace: float = 1.0,
     descriptors: Sequence[int] = (),
+    overlays: Sequence[Overlay] = (),
 ) -> Ended:
     """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
     `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
-    inherits `descriptors`. Raises ToolError if the command cannot be started.
+    inherits `descriptors`, and sees `overlays` over some folders. Raises ToolError if it cannot be started.
     """
-    watch = _Watch(_start(argv, cwd, env, grace, descriptors), take)
+    watch = _Watch(_start(argv, cwd, env, grace, descriptors, overlays=overlays), take)
     try:
         await watch.until_over(time_limit)
     finally:
@@ -131,13 +133,15 @@ async def run_movable(
     descriptors: Sequence[int],
     moving: "asyncio.Future[None] | None",
     order: Callable[[], bytes],
+    overlays: Sequence[Overlay] = (),
 ) -> Ended | Moved:
     """Run a command like `run`, until `moving` is done; then it continues in the background (None: never).
 
     `order` returns the order for its supervisor (`B...` in supervise.py). Raises ToolError, including when `order`
     fails; the command is then ended.
     """
-    watch = _Watch(_start(argv, cwd, env, grace, descriptors, movable=moving is not None), take)
+    process = _start(argv, cwd, env, grace, descriptors, movable=moving is not None, overlays=overlays)
+    watch = _Watch(process, take)
     moved: Moved | None = None
     try:
         await watch.until_over(time_limit, moving)
@@ -163,6 +167,8 @@ def _why_not_started(failed: bytes, program: str, cwd: Path) -> str:
     if failed.startswith(b"W"):
         why = "cannot be entered" if os.path.exists(cwd) else "no longer exists"
         return f"The working directory {well_formed(str(cwd))} {why}."
+    if failed.startswith(b"O"):
+        return "The working directory can't be overlaid here, so that nothing is changed."
     return f"{program} could not be started: {os.strerror(number)}"
 
 
@@ -235,10 +241,13 @@ def _start(
     descriptors: Sequence[int],
     *,
     movable: bool = False,
+    overlays: Sequence[Overlay] = (),
 ) -> _Started:
     """Give the command to a supervisor. Raises ToolError."""
-    words = (f"{grace:g}", "1" if movable else "0", " ".join(map(str, descriptors)), str(len(argv)), str(cwd))
-    fields = [*words, *argv, *(f"{name}={value}" for name, value in env.items())]
+    mounts = [path for overlay in overlays for path in (overlay.folder, overlay.upper, overlay.work)]
+    counts = str(len(argv)), str(len(mounts))
+    words = (f"{grace:g}", "1" if movable else "0", " ".join(map(str, descriptors)), *counts, str(cwd))
+    fields = [*words, *mounts, *argv, *(f"{name}={value}" for name, value in env.items())]
     if any("\0" in field for field in fields):
         raise ToolError("The command cannot be run: it contains a NUL character.")
     try:

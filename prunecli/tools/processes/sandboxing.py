@@ -33,8 +33,18 @@ def _nothing(_: str) -> Blocked:
 
 
 @frozen
+class Overlay:
+    """A folder that a command sees with changes of its own, which go to `upper`. `work` is an empty folder beside
+    that, for one command."""
+
+    folder: str
+    upper: str
+    work: str
+
+
+@frozen
 class SandboxedCommand:
-    """A command ready to run: its words, its environment and the descriptors that it inherits.
+    """A command ready to run: its words, its environment, the descriptors that it inherits and the overlays to mount.
 
     `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
     the output of a failed command and returns what the sandbox blocked; `hints` does so for one that succeeded.
@@ -48,6 +58,7 @@ class SandboxedCommand:
     explain: Callable[[str], Blocked] = _nothing
     afterwards: Callable[[], str] = str
     hints: Callable[[str], Blocked] = _nothing
+    overlays: Sequence[Overlay] = ()
 
 
 class Sandboxing(Protocol):

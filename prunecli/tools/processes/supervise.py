@@ -6,10 +6,10 @@ processes that its command leaves behind, reports how it ended, and ends all of 
 dies.
 
 It has a socket to the program. Lines to it: `S<pid>` its own process, `P<pid>` the command runs, `E<errno>` it could
-not be started, `W<errno>` its directory can't be entered, `X<wait status>` it ended, `L<commands>` these were still
-running and were ended (NUL between them), `F<count>` this many can't be ended, though it keeps trying. Bytes from it:
-`T` end all, gently for GRACE seconds; `S` the same for a fifth of a second; `K` end all now. End of file means that
-the program died.
+not be started, `W<errno>` its directory can't be entered, `O<errno>` its overlays can't be mounted, `X<wait status>`
+it ended, `L<commands>` these were still running and were ended (NUL between them), `F<count>` this many can't be
+ended, though it keeps trying. Bytes from it: `T` end all, gently for GRACE seconds; `S` the same for a fifth of a
+second; `K` end all now. End of file means that the program died.
 
 `B<folder>NUL<cap>NUL<seconds>NUL<size>NUL<lines>` and a line feed move the command to the background: from now on its
 output goes to files in that folder (`Kept`), and what the command leaves behind is ended without an order. It is
@@ -59,18 +59,21 @@ def prctl(option: int, value: int) -> None:
 
 class Command:
     """A command to run: where, its words and environment, and the descriptors that it inherits, by the numbers that
-    it knows them by. `grace` is in seconds; `movable`: it may go to the background. `control` is its supervisor's
+    it knows them by. `grace` is in seconds; `movable`: it may go to the background. `overlays` are the paths for
+    `overlays.py`. `control` is its supervisor's
     socket, `output` and `reader` are the ends of its output's pipe."""
 
     def __init__(self, fields: list[bytes], received: list[int]) -> None:
         self.received = tuple(received)
         self.control, self.output, self.reader, *received = received
-        grace, movable, numbers, words, self.cwd = fields[:5]
+        grace, movable, numbers, words, mounts, self.cwd = fields[:6]
         self.grace = float(grace)
         self.movable = movable == b"1"
         self.inherited = dict(zip(map(int, numbers.split()), received, strict=True))
-        end = 5 + int(words)
-        self.words = fields[5:end]
+        first = 6 + int(mounts)
+        end = first + int(words)
+        self.overlays = fields[6:first]
+        self.words = fields[first:end]
         self.environ = dict(field.split(b"=", 1) for field in fields[end:])
 
     def become(self, control: int, parent: int) -> None:
@@ -86,12 +89,18 @@ class Command:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
             offer_to_the_oom_killer()
             control = self.arrange(control)
+            kind = b"O"
+            self.overlay()
             kind = b"W"
             posix.chdir(self.cwd)
             kind = b"E"
             posix.execve(self.words[0], self.words, self.environ)
         except OSError as error:
             posix.write(control, b"%b%d\n" % (kind, error.errno or 0))
+
+    def overlay(self) -> None:
+        if self.overlays:
+            __import__("overlays").enter(self.overlays)  # beside this file; few commands need it
 
     def arrange(self, control: int) -> int:
         """Give the inherited descriptors their numbers. Return the descriptor of `control`, which may have moved."""
@@ -507,7 +516,7 @@ def guard() -> None:
         if keep_locale == "0":
             environ.pop(b"LC_CTYPE", None)  # the interpreter adds it in the C locale (PEP 538)
         coding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
-        fields = [*(word.encode(*coding) for word in (grace, "0", "", str(len(words)), ".", *words))]
+        fields = [*(word.encode(*coding) for word in (grace, "0", "", str(len(words)), "0", ".", *words))]
         fields += [name + b"=" + value for name, value in environ.items()]
         supervise(Command(fields, [int(control), -1, -1]), (0, 1, 2), posix.open("/dev/null", posix.O_RDWR))
     finally:

@@ -1,0 +1,223 @@
+"""Applies a proposal to the folders below its layer, whole or not at all, and only if they are as they were.
+
+First everything new is copied beside (`staging.py`), then the steps are written down (`journal.py`), then they are
+taken (`steps.py`). Where one fails, those before it are taken back.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+
+from prunecli.safety.proposals import journal, steps
+from prunecli.safety.proposals.changes import Change, Proposal
+from prunecli.safety.proposals.journal import Journal, Pair, Step
+from prunecli.safety.proposals.layer import remove
+from prunecli.safety.proposals.staging import Staging
+from prunecli.safety.proposals.states import FOLDER, identity_of
+from prunecli.safety.sandbox.real_folders import opened
+from prunecli.util.errors import ToolError
+from prunecli.util.frozen import frozen
+
+MARK = ".prunecli-applying-"
+"""The beginning of the name of a folder in a workspace, where the layer is on another disk."""
+_WRITE = 0o300
+
+
+@frozen
+class Applied:
+    """The paths that were changed."""
+
+    paths: tuple[str, ...]
+
+
+@frozen
+class Stale:
+    """The paths that were changed since the commands saw them: nothing was applied."""
+
+    paths: tuple[str, ...]
+
+
+def apply(proposal: Proposal) -> Applied | Stale:
+    """Apply a proposal. Raises ToolError with everything as before, or with the paths where that could not be had."""
+    if proposal.refused:
+        path, why = proposal.refused[0]
+        raise ToolError(f"Nothing was applied: {path} {why}.")
+    gone = {change.full for change in proposal.changes if change.after is None}
+    stale = [*proposal.stale, *(one.full for one in proposal.changes if not _is_based(one, gone))]
+    if stale:
+        return Stale(tuple(dict.fromkeys(stale)))
+    folder = proposal.layer.folder
+    places = [(root, _place(folder, root, number)) for number, root in enumerate(proposal.layer.roots)]
+    plan = Journal(tuple(places))
+    try:
+        journal.write(folder, plan)  # so that what a crash leaves is found
+        plan = _prepared(proposal, plan)
+        journal.write(folder, plan)
+        steps.forward(plan)
+        _check_gone(plan, gone)
+    except (OSError, ToolError) as error:
+        _take_back(folder, plan)
+        why = f"{error.filename or ''} {error.strerror}".strip() if isinstance(error, OSError) else str(error)
+        raise ToolError(f"Nothing was applied: {why.rstrip('.')}.") from error
+    end(folder, plan)
+    return Applied(tuple(dict.fromkeys(change.full for change in proposal.changes)))
+
+
+def _take_back(folder: str, plan: Journal) -> None:
+    back = Journal(plan.roots, plan.steps, back=True)
+    with suppress(OSError):  # a full disk; then a crash now is carried forward
+        journal.write(folder, back)
+    steps.backward(back)
+    end(folder, back)
+
+
+def end(folder: str, plan: Journal) -> None:
+    """Forget the steps of a layer, then what they left behind."""
+    os.unlink(os.path.join(folder, journal.NAME))
+    for _, place in plan.roots:
+        remove(place)
+
+
+def _is_based(change: Change, gone: set[str]) -> bool:
+    """Return whether the path is still what the frozen change is based on."""
+    folder, _, name = change.path.rpartition("/")
+    try:
+        with opened(os.path.join(change.root, folder), below=change.root) as above:
+            status = os.lstat(name or ".", dir_fd=above)
+    except OSError:  # missing, or in a folder that is missing or new
+        return change.before is None
+    if change.before is None:
+        return change.full in gone
+    return identity_of(status) == change.before.identity
+
+
+def _place(folder: str, root: str, number: int) -> str:
+    """Return the path for what comes to a root and what goes: in the layer if that is on the same mount."""
+    here, there = os.open(folder, FOLDER), os.open(root, FOLDER)
+    try:
+        if _mount(here) == _mount(there):
+            return os.path.join(folder, f"{number}.moves")
+        return os.path.join(root, MARK + os.path.basename(folder))
+    finally:
+        os.close(here)
+        os.close(there)
+
+
+def _mount(descriptor: int) -> tuple[int, str]:
+    with open(f"/proc/self/fdinfo/{descriptor}", encoding="ascii") as file:
+        return os.fstat(descriptor).st_dev, next(line for line in file if line.startswith("mnt_id:"))
+
+
+def _prepared(proposal: Proposal, plan: Journal) -> Journal:
+    """Copy everything new, and return the steps."""
+    found = list[Step]()
+    for number, (root, place) in enumerate(plan.roots):
+        changes = [change for change in proposal.changes if change.root == root]
+        if not changes:
+            continue
+        os.mkdir(place, 0o700)
+        with ExitStack() as stack:
+            upper = stack.enter_context(opened(proposal.layer.upper(root), flags=FOLDER))
+            staging = Staging(stack.enter_context(opened(place, flags=FOLDER)), upper)
+            found += _Plan(number, root, changes, staging, len(found)).steps()
+            staging.finish()
+    return Journal(plan.roots, tuple(found))
+
+
+class _Plan:
+    """The steps for one root, numbered from `first` on."""
+
+    def __init__(self, root: int, path: str, changes: Sequence[Change], staging: Staging, first: int) -> None:
+        self._root, self._path, self._changes = root, path, changes
+        self._staging, self._next = staging, first
+        self._below = defaultdict[str, list[Change]](list)
+        """What is new in each new folder."""
+        self._new = {
+            one.path for one in changes if one.before is None and one.after and one.after.what == "folder"
+        }
+        self._gone = {one.path for one in changes if one.after is None}
+        for change in changes:
+            if change.before is None and _above(change.path) in self._new:
+                self._below[_above(change.path)].append(change)
+
+    def steps(self) -> list[Step]:
+        """Return the steps in order: what goes, what comes, then modes, those of inner folders first."""
+        removes = [self._removed(one) for one in self._changes if self._goes(one)]
+        places = [self._placed(one) for one in self._changes if self._comes(one)]
+        modes = [self._mode(one) for one in self._changes if _is_mode(one)]
+        opened_folders = list(self._opened((*removes, *places)))
+        closed = [
+            Step("mode", step.number, step.root, step.path, step.before, None, step.modes[::-1])
+            for step in opened_folders
+            if step.path not in {one.path for one in modes}
+        ]
+        last = sorted(
+            (*modes, *closed), key=lambda step: step.path.count("/") + bool(step.path), reverse=True
+        )
+        return [*opened_folders, *removes, *places, *last]
+
+    def _goes(self, change: Change) -> bool:
+        return change.after is None and _above(change.path) not in self._gone
+
+    def _comes(self, change: Change) -> bool:
+        inside = change.before is None and _above(change.path) in self._new
+        return change.after is not None and not inside and not _is_mode(change)
+
+    def _number(self) -> int:
+        self._next += 1
+        return self._next
+
+    def _removed(self, change: Change) -> Step:
+        return Step("remove", self._number(), self._root, change.path, _pair(change))
+
+    def _placed(self, change: Change) -> Step:
+        number = self._number()
+        name = f"new.{number}"
+        with self._staging.source(change.path) as upper:
+            self._staging.bring(name, upper, change, self._below)
+        status = os.lstat(name, dir_fd=self._staging.folder)
+        return Step("place", number, self._root, change.path, _pair(change), (status.st_dev, status.st_ino))
+
+    def _mode(self, change: Change) -> Step:
+        modes = (change.before.mode, change.after.mode) if change.before and change.after else (0, 0)
+        return Step("mode", self._number(), self._root, change.path, _pair(change), None, modes)
+
+    def _opened(self, moves: Sequence[Step]) -> Iterator[Step]:
+        """Yield steps that open the folders in which something moves, where their owner can't write."""
+        for path in dict.fromkeys(_above(step.path) for step in moves):
+            with opened(os.path.join(self._path, path), below=self._path) as folder:
+                status = os.fstat(folder)
+            mode = status.st_mode & 0o7777
+            if mode & _WRITE != _WRITE and os.geteuid() != 0:
+                pair = status.st_dev, status.st_ino
+                yield Step("mode", self._number(), self._root, path, pair, None, (mode, mode | 0o700))
+
+
+def _is_mode(change: Change) -> bool:
+    """Return whether only the mode of something changes, which stays what it is."""
+    before, after = change.before, change.after
+    if before is None or after is None or before.what != after.what:
+        return False
+    return before.what == "folder" or (before.size == after.size and before.digest == after.digest)
+
+
+def _pair(change: Change) -> Pair | None:
+    return change.before.identity[:2] if change.before else None
+
+
+def _above(path: str) -> str:
+    return path.rpartition("/")[0] if path else ".."
+
+
+def _check_gone(plan: Journal, gone: set[str]) -> None:
+    """Raise ToolError if a folder that was taken away held something that was not shown."""
+    for step in plan.steps:
+        if step.kind == "remove":
+            root, place = plan.roots[step.root]
+            top = os.path.join(place, f"old.{step.number}")
+            for path, folders, files in os.walk(top):
+                here = os.path.join(root, step.path) + path.removeprefix(top)
+                for name in (*folders, *files):
+                    if os.path.join(here, name) not in gone:
+                        raise ToolError(f"{os.path.join(here, name)} was made meanwhile")

@@ -1,0 +1,1 @@
+"""Layers, frozen proposals and how they are applied."""
