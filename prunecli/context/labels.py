@@ -295,57 +295,36 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
     return text + (f"\nIts memo: {event.memo}" if event.memo else "")
 
 
-def cache_forms(change: Break) -> tuple[str, ...]:
-    """Return the effect of a change on the cache, longest form first."""
-    if change.at_end:
-        return ("cache unchanged", "no cache lost", "")
-    if change.cold:
-        return (f"cache unchanged ({change.cold})", "no cache lost", "")
-    if change.rewritten < 0:
-        return ("no cache lost: the prune was not sent yet", "no cache lost", "")
-    if not change.rewritten:
-        return ("no more cache lost: already broken here", "no more cache lost", "")
-    again = f"{short(change.rewritten)} of cache rewritten"
-    return (f"{again} ({change.warm})", again, f"cache −{short(change.rewritten)}")
-
-
-def bill_forms(change: Break) -> list[str]:
-    """Return the cost and the savings of a change, longest form first."""
-    if change.cost is None or change.gain is None:
-        return ["$ unknown: no price for this model", "$ unknown"]
-    now = f"{'~' if change.cost else ''}{money(change.cost)} now"
-    if change.gain < 0:
-        return [f"{now}, adds ~{money(-change.gain)} a request", now]
-    if not change.gain:
-        return [now]
-    even = f"pays off after {change.even_after} request{'s' * (change.even_after != 1)}"
-    if not change.cost:
-        return [f"{now}, saves ~{money(change.gain)} a request", f"{now}, saves ~{money(change.gain)}", now]
-    return [f"{now}, saves ~{money(change.gain)} a request: {even}", f"{now}, {even}", now]
-
-
 def act_words(effect: "Impact", limit: int) -> str:
     """Return what an act on the context does and costs, in one line.
 
     `Frees 46.5K (7% → 2%) · about $0.04 now, pays back after 9 requests · 2 thinking blocks lost`
     """
-    change, freed = effect.change, effect.freed
-    parts = []
-    if freed:
-        parts.append(f"{'Frees' if freed > 0 else 'Adds'} {short(abs(freed))}")
-        if limit:
-            parts[0] += f" ({share(effect.before / limit)} → {share(effect.after / limit)})"
-    if change is not None and change.cost is None:
-        parts.append("price unknown")
-    elif change is not None:
-        now = f"about {money(change.cost)} now" if change.cost else "costs nothing now"
-        if change.even_after and change.cost:
-            now += f", pays back after {counted(change.even_after, 'request')}"
-        elif change.gain and change.gain < 0:
-            now += f", adds about {money(-change.gain)} a request"
-        parts.append(now)
-    if effect.lost.blocks:
-        parts.append(f"{counted(effect.lost.blocks, 'thinking block')} lost")
-    if effect.back.blocks:
-        parts.append(f"{counted(effect.back.blocks, 'thinking block')} restored")
-    return " · ".join(parts)
+    parts = (freed_words(effect, limit), price_words(effect.change), thinking_words(effect))
+    return " · ".join(filter(None, parts))
+
+
+def freed_words(effect: "Impact", limit: int) -> str:
+    """Return the tokens that an act frees or adds, with the shares of the limit before and after."""
+    if not effect.freed:
+        return ""
+    amount = f"{'Frees' if effect.freed > 0 else 'Adds'} {short(abs(effect.freed))}"
+    return f"{amount} ({share(effect.before / limit)} → {share(effect.after / limit)})" if limit else amount
+
+
+def price_words(change: Break | None) -> str:
+    """Return what a change costs now, and after how many requests it has paid back."""
+    if change is None:
+        return ""
+    if change.cost is None:
+        return "price unknown"
+    now = f"about {money(change.cost)} now" if change.cost else "costs nothing now"
+    if change.even_after and change.cost:
+        return f"{now}, pays back after {counted(change.even_after, 'request')}"
+    return f"{now}, adds about {money(-change.gain)} a request" if change.gain and change.gain < 0 else now
+
+
+def thinking_words(effect: "Impact") -> str:
+    """Return the thinking that an act loses and restores."""
+    moves = ((effect.lost.blocks, "lost"), (effect.back.blocks, "restored"))
+    return " · ".join(f"{counted(blocks, 'thinking block')} {what}" for blocks, what in moves if blocks)

@@ -92,7 +92,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """A user message, a `!cmd` or a summary, with its attachments and the exchanges up to the next one.
+    """A user message, a `!cmd` or a summary, with its attachments, notices and exchanges up to the next one.
 
     `head` is None at the start. `start` is its index in the outline's slots.
     """
@@ -156,7 +156,7 @@ class Outline:
         """Lay out the new items; return their slots."""
         begin = len(self.slots)
         for item in islice(self.context.items, begin - self._offset, None):
-            if item.kind != "assistant" and not item.is_attached:
+            if item.opens_turn or item.kind == "summary":
                 self._open(Turn(item, len(self.slots)))
             elif not self.turns:
                 self._open(Turn(None, 0))
@@ -482,8 +482,8 @@ class WindowMap:
         return self.used / limit if limit else 0.0
 
     def cells(self, count: int) -> list[Part]:
-        """Return the window as this many cells, in proportion; each nonempty part gets at least one."""
-        there = [part for part in PARTS if self.of(part) > 0]
+        """Return what is used as this many cells, in proportion; each nonempty part gets at least one."""
+        there = [part for part in USED if self.of(part) > 0]
         if count < len(there):
             there = sorted(sorted(there, key=self.of, reverse=True)[:count], key=PARTS.index)
         if not there:

@@ -5,7 +5,7 @@ import pytest
 from prunecli.context.again import shown_in
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
-from prunecli.context.labels import Key, cache_forms
+from prunecli.context.labels import Key, price_words
 from prunecli.context.manual_edits import Act, Plan, at_the_end, in_place, plan
 from prunecli.context.outline import PARTS, Outline, window_map
 from prunecli.model.events import (
@@ -187,9 +187,9 @@ def test_a_context_that_outgrew_its_window_has_nothing_free() -> None:
     assert len(PARTS) == len(found.tokens)
 
 
-def test_an_empty_context_has_no_cells_but_free_ones() -> None:
+def test_an_empty_context_has_no_cells() -> None:
     found = window_map(Outline(Talk().context, ()), 100, 20, 0)
-    assert found.cells(10) == ["free"] * 8 + ["reserve"] * 2
+    assert (found.of("free"), found.of("reserve"), found.cells(10)) == (80, 20, [])
     assert window_map(Outline(Talk().context, ()), 0, 0, 0).cells(10) == []
 
 
@@ -332,7 +332,7 @@ def test_at_the_end_costs_what_comes_back_and_in_place_all_that_stands_behind_it
     talk.edit("clear", seq, "[gone]")
     unsent = impact(talk.context, in_place(talk.context, [seq]).events, Market(read=1.0, write=11.0)).change
     assert unsent
-    assert (unsent.cost, cache_forms(unsent)[0]) == (0, "no cache lost: the prune was not sent yet")
+    assert (unsent.cost, price_words(unsent).partition(",")[0]) == (0, "costs nothing now")
     talk.add(RequestSent("m", 0, "00"))
     market = Market(read=1.0, write=11.0)
     end = impact(talk.context, at_the_end(talk.context, [seq]).events, market)
@@ -344,7 +344,6 @@ def test_at_the_end_costs_what_comes_back_and_in_place_all_that_stands_behind_it
     assert end.change.cost == pytest.approx(-end.freed * 10 / 1e6)
     assert place.change.cost
     assert place.change.cost > 3 * end.change.cost
-    assert cache_forms(end.change)[0] == "cache unchanged"
 
 
 def test_a_rewind_before_a_restore_takes_it_out_and_the_entry_can_be_restored_again() -> None:

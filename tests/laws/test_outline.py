@@ -12,11 +12,11 @@ from prunecli.context.impact import impact
 from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
 from prunecli.context.manual_edits import Act, cleared, plan
-from prunecli.context.outline import PARTS, Outline, Row, WindowMap, apportioned, window_map
+from prunecli.context.outline import PARTS, USED, Outline, Row, WindowMap, apportioned, window_map
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, total
 from prunecli.context.view import View
-from prunecli.features.inspector.inspecting import ORDERS, Found, Listing, Order, Ranked, largest_result
+from prunecli.features.inspector.inspecting import ORDERS, Found, Listing, Order, Prunable, Ranked
 from prunecli.model.events import Record
 from prunecli.model.requests import WireMessage
 from prunecli.util.errors import InvalidRequest
@@ -48,7 +48,7 @@ def test_the_map_sums_to_the_window_and_its_used_part_to_the_ledger(
 def test_a_map_of_cells_has_each_cell_and_each_part_that_is_there(tokens: list[int], count: int) -> None:
     found = WindowMap(tuple(tokens), 0, 0, 0, measured=True)
     cells = found.cells(count)
-    there = [part for part in PARTS if found.of(part)]
+    there = [part for part in USED if found.of(part)]
     assert len(cells) == (count if there else 0)
     assert [part for part in PARTS if part in cells] == (
         there if count >= len(there) else sorted(set(cells), key=PARTS.index)
@@ -110,17 +110,20 @@ def test_a_ranked_list_has_each_part_once_with_the_largest_first(records: list[R
 
 @settings(deadline=None, max_examples=12)
 @given(sessions())
-def test_the_result_that_is_selected_at_first_can_be_pruned_and_is_the_largest(records: list[Record]) -> None:
+def test_the_results_of_the_first_view_can_be_pruned_and_are_the_largest(records: list[Record]) -> None:
     context = folded(records)
     view, outline = View(context, 200_000), Outline(context, records)
-    key = largest_result(view)
-    free = [entry for entry in view.results if not view.locked(entry)]
-    if key is None:
-        assert not any(cleared(view, entry)[1] for entry in free)
-    else:
-        assert plan(view, outline, "prune", key).allowed
-        able = [view.tokens(one) for one in free if cleared(view, one)[1]]
-        assert view.tokens(context.entries[key.seq]) >= max(able, default=0)
+    keys = [row.key for row in Prunable(view).done()]
+    assert all(plan(view, outline, "prune", key).allowed for key in keys)
+    tokens = [outline.figures(key).tokens for key in keys]
+    assert tokens == sorted(tokens, reverse=True)
+    listed = {key.seq for key in keys}
+    free = [one for one in view.results if one.seq not in listed and not view.locked(one)]
+    others = [
+        context.counts.scale.tokens(*context.counts.amount(one)) for one in free if cleared(view, one)[1]
+    ]
+    assert len(keys) == 10 or not others
+    assert max(others, default=0) <= min(tokens, default=0)
 
 
 def settled(outline: Outline) -> list[object]:

@@ -20,11 +20,13 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, ToolUse, Usage
+from prunecli.model.notes import notice
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.transcript.palette import inks
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import choice
 from prunecli.tui.widgets.permission import PermissionPanel
+from prunecli.util.figures import short
 from tests.scripted import calls, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -47,15 +49,22 @@ def work() -> list[Event]:
 
 @asynccontextmanager
 async def inspected(
-    folder: Path, events: Iterable[Event] | None = None, *, size: tuple[int, int] = (120, 40)
+    folder: Path,
+    events: Iterable[Event] | None = None,
+    *,
+    size: tuple[int, int] = (120, 40),
+    first: bool = False,
 ) -> AsyncIterator[Shown]:
-    """The inspector, opened on a session of these events."""
+    """The inspector, opened on a session of these events: its first view, or the tree behind it."""
     runtime = start(folder)
     for event in conversation() if events is None else events:
         runtime.emit(event)
     async with shown(folder, size=size, runtime=runtime) as s:
         await s.type("/context", "escape", "enter")
         await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        await s.until(lambda: screen(s).inspecting.is_measured and not screen(s)._between.is_busy)
+        if not first:
+            await s.pilot.press("tab")
         yield s
 
 
@@ -101,14 +110,72 @@ def exchange(s: Shown, seq: int) -> int:
     return found.seq
 
 
-async def test_it_opens_with_map_legend_and_tree_on_the_largest_result_that_can_be_pruned(
+def reads(count: int) -> list[Event]:
+    """Reads of files that get shorter and shorter, and an answer."""
+    events: list[Event] = [UserMessage((Text("read them"),))]
+    for number in range(count):
+        use = ToolUse(f"t{number}", "read", {"path": f"file{number}.py"})
+        events.append(AssistantMessage((use,), "claude-sonnet-4-5", "tool_use", Usage(0, 9, 0, 9_000)))
+        events.append(ToolResult(use.id, "read", (Text("a line of it\n" * (600 - 20 * number)),)))
+    return [*events, AssistantMessage((Text("Done."),), "claude-sonnet-4-5", usage=Usage(0, 9, 9_000, 9))]
+
+
+async def test_it_opens_on_the_ten_largest_results_that_can_be_pruned_with_what_they_cost(
     tmp_path: Path,
 ) -> None:
-    async with inspected(tmp_path, work()) as s:
-        await s.until(lambda: marked(s).kind == "result")
-        largest = max(s.runtime.session.context.live_results, key=s.runtime.session.context.counts.tokens)
-        assert marked(s) == Key("result", largest.seq)
-        await s.until_shown("Context", "R results", "read file", "p  clear this result", "❯ thanks")
+    async with inspected(tmp_path, reads(12), first=True) as s:
+        await s.until_shown("what you can prune", "cost so far", "  1  read file0.py", "  0  read file9.py")
+        found = [result(s, "read", number) for number in range(10)]
+        assert keys(s) == [Key("result", seq) for seq in found]
+        assert marked(s) == Key("result", found[0])
+        node = screen(s).inspecting.node(marked(s))
+        assert node is not None
+        cost = screen(s).inspecting.cost(node)
+        once, rest = min(node.original, node.carried), node.carried - node.original
+        assert cost is not None
+        assert round(cost, 8) == round((once * 3.75 + rest * 0.3) / 1e6, 8)
+
+
+async def test_the_digit_of_a_row_prunes_it_and_the_next_result_takes_its_place(tmp_path: Path) -> None:
+    async with inspected(tmp_path, reads(12), first=True) as s:
+        s.runtime.use_config(s.runtime.config.with_value("ui.confirm", "never"))
+        third, next_one = result(s, "read", 2), result(s, "read", 10)
+        await s.pilot.press("3")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert event.edits[0].seq == third
+        await s.until(lambda: Key("result", next_one) in keys(s) and Key("result", third) not in keys(s))
+        await s.until_shown(f"Pruned {short(event.shown_tokens or 0)}", "u to undo")
+        await s.pilot.press("u")
+        await s.until(lambda: Key("result", third) in keys(s))
+
+
+async def test_tab_leads_to_the_tree_with_the_same_result_marked_and_back(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work(), first=True) as s:
+        await s.pilot.press("down", "tab")
+        await s.until_shown("entry", "❯ thanks", "p  clear this result")
+        assert marked(s) == Key("result", result(s, "read", 1))
+        assert "size" not in s.screen_text().split("entry")[1].split("\n")[0]
+        await s.pilot.press("p")
+        await s.until(lambda: "size" in s.screen_text().split("entry")[1].split("\n")[0])
+        await s.pilot.press("tab")
+        await s.until_shown("what you can prune")
+        for key in ("E", "s", "slash"):
+            await s.pilot.press(key)
+            await s.until(lambda: "what you can prune" not in s.screen_text())
+            await s.pilot.press(*(["escape"] if key == "slash" else []), "tab")
+            await s.until_shown("what you can prune")
+
+
+async def test_notices_belong_to_the_turn_they_came_in(tmp_path: Path) -> None:
+    events = [*work()[:-2], notice("skills", "more " * 90), *work()[-2:]]
+    async with inspected(tmp_path, events) as s:
+        assert [
+            one.label for one in map(screen(s).inspecting.node, keys(s)) if one and one.key.kind == "turn"
+        ] == [
+            "read them",
+            "thanks",
+        ]
 
 
 async def test_without_anything_to_prune_it_opens_on_the_newest_turn(tmp_path: Path) -> None:
@@ -166,7 +233,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
     async with inspected(tmp_path, work()) as s:
         await mark(s, "result", result(s, "read"))
         before = s.runtime.session.context.messages()
-        await s.until_shown("p  clear this result · frees ~")
+        await s.until_shown("p  clear this result · Frees ")
         inspecting = screen(s).inspecting
         foreseen = inspecting.impact(inspecting.plan("prune", marked(s)))
         await s.pilot.press("p")
@@ -175,7 +242,7 @@ async def test_p_clears_a_result_as_the_preview_said_and_u_takes_it_back(tmp_pat
         assert (event.source, event.reason) == ("user", "by hand")
         assert [edit.kind for edit in event.edits] == ["clear"]
         assert s.runtime.session.context.counts.context_tokens == foreseen.after
-        await s.until_shown("Done: clear this result · ~", "u to undo", "cleared: by you")
+        await s.until_shown(f"Pruned {short(event.shown_tokens or 0)} · u to undo", "cleared: by you")
         count = len(s.runtime.session.records)
         await s.pilot.press("p")
         await s.until_shown("Already pruned")
@@ -205,12 +272,12 @@ async def test_what_was_done_is_shown_whole_until_the_next_key(tmp_path: Path) -
         await mark(s, "exchange", s.runtime.session.context.exchanges[1].seq)
         await s.until_shown("p  drop this exchange with 1 result")
         await s.pilot.press("p")
-        await s.until_shown("Done: drop this exchange with 1 result · ~")
-        hint = next(row for row in s.screen_text().split("\n") if "Done:" in row)
+        await s.until_shown("Pruned ")
+        hint = next(row for row in s.screen_text().split("\n") if "Pruned " in row)
         assert "…" not in hint
         await s.pilot.press("s")
         await s.until_shown("Enter  d  s  t  /")
-        assert "Done:" not in s.screen_text()
+        assert "Pruned " not in s.screen_text()
 
 
 async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where(tmp_path: Path) -> None:
@@ -219,7 +286,7 @@ async def test_r_shows_a_pruned_result_again_at_the_end_and_the_state_says_where
         await mark(s, "result", seq)
         await s.pilot.press("p")
         before = s.runtime.session.context.messages()
-        await s.until_shown("r  show entry", "no cache lost", "R  restore and pin entry")
+        await s.until_shown("r  show entry", "Adds ", "R  restore and pin entry")
         await s.pilot.press("r")
         event = last(s)
         assert isinstance(event, UserMessage)
@@ -308,7 +375,7 @@ async def test_the_tree_stands_right_below_the_map_and_has_room_on_a_small_scree
         await s.until(lambda: marked(s).kind == "result")
         for size in ((50, 15), (80, 24), (160, 48), (80, 24), (50, 15)):
             await s.pilot.resize_terminal(*size)
-            await s.until_shown("p  clear this result", "free", "read file")
+            await s.until_shown("p  clear this result", "R results", "read file")
             await s.until(lambda height=size[1]: len(s.screen_text().split("\n")) == height)
             rows = s.screen_text().split("\n")
             heading = next(at for at, row in enumerate(rows) if "what" in row and "tokens" in row)
@@ -331,9 +398,9 @@ async def test_m_asks_for_words_and_puts_them_in_the_place_of_the_exchange(tmp_p
         assert "the &lt;lexer&gt; is fine" in (event.edits[0].text or "")
         assert any(key.kind == "memo" for key in keys(s))
         assert marked(s) == Key("exchange", home)
-        await s.until_shown("Done: ")
+        await s.until_shown("Replaced ", " by a memo")
         await s.pilot.press("x")
-        await s.until(lambda: "Done: " not in s.screen_text())
+        await s.until(lambda: "Replaced " not in s.screen_text())
         prun = s.runtime.session.records[-1].seq
         await mark(s, "memo", home)
         await s.until_shown("memo: the &lt;lexer")
@@ -389,7 +456,7 @@ async def test_shift_p_pins_and_unpins(tmp_path: Path) -> None:
         assert last(s) == Pinned((seq,), pinned=False)
 
 
-async def test_c_raises_the_cap_of_a_kind_for_results_to_come(tmp_path: Path) -> None:
+async def test_c_asks_whether_more_of_such_results_is_sent_from_now_on(tmp_path: Path) -> None:
     events = work()
     part = ToolResult("t0", "read", (Text("line\n" * 500),), spilled=Spilled(400, "line\n[held back]"))
     async with inspected(tmp_path, [*events[:2], part, *events[3:]]) as s:
@@ -398,11 +465,16 @@ async def test_c_raises_the_cap_of_a_kind_for_results_to_come(tmp_path: Path) ->
         sent = s.runtime.session.context.sha256()
         await mark(s, "result", whole)
         await s.pilot.press("c")
-        await s.until_shown("Only for a result that was sent in part")
+        await s.until_shown("Only for a result of which a part was sent")
         await mark(s, "result", cut)
-        await s.until_shown("┊ shortened ~", "not sent (c to send more next time)")
+        await s.until_shown("┊ shortened ~", "not sent (c to send more from now on)")
         await s.pilot.press("c")
-        await s.until_shown("spill.read = 10000 for this session; what was sent stays as it is")
+        await s.until_shown("Send more of outputs like this from now on? Up to 10K tokens of each file")
+        await s.pilot.press("escape")
+        await s.until_shown("p prune")
+        assert s.runtime.choices.caps.of("read") == 5_000
+        await s.pilot.press("c", "enter")
+        await s.until_shown("From now on up to 10K tokens of each file are sent (this session)")
         assert s.runtime.choices.caps.of("read") == 10_000
         assert s.runtime.session.context.sha256() == sent
         s.runtime.use_config(s.runtime.config.with_value("spill.enabled", "false"))

@@ -14,14 +14,16 @@ from typing import Literal, TypeAlias, overload
 
 from prunecli.context import labels
 from prunecli.context.exchange import Entry
+from prunecli.context.expectations import Kind
 from prunecli.context.impact import Impact, impact
-from prunecli.context.labels import Key
+from prunecli.context.labels import Key, withheld_by
 from prunecli.context.manual_edits import Act, Plan, cleared, plan, refused
 from prunecli.context.outline import Figures, Node, Outline, Row, Turn, WindowMap, undivided, window_map
 from prunecli.context.pressure import room
 from prunecli.context.spill import kind_of
 from prunecli.context.state import Context
 from prunecli.context.view import View
+from prunecli.model.messages import Usage
 from prunecli.runtime.entry_numbers import carry_out
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
@@ -281,9 +283,12 @@ def text_of(outline: Outline, key: Key) -> str:
     return text.replace("\n", " ").lower()
 
 
-Order: TypeAlias = Literal["order", "tokens", "size", "age", "carried"]
+Order: TypeAlias = Literal["prunable", "order", "tokens", "size", "age", "carried"]
 ORDERS: tuple[Order, ...] = ("order", "tokens", "size", "age", "carried")
-"""The inspector's sort orders: log order, current tokens, original size, age or carry cost."""
+"""The sort orders of all entries: log order, current tokens, original size, age or carry cost. The order "prunable"
+is the first view."""
+MOST_PRUNABLE = 10
+"""Rows of the first view: one for each digit."""
 
 
 class Ranked(Rows):
@@ -339,12 +344,34 @@ def _value(figures: Figures, by: Order) -> int:
             return figures.tokens
 
 
-def largest_result(view: View) -> Key | None:
-    """Return the largest unpinned result that can be cleared; None if there is none."""
-    for entry in sorted(view.results, key=view.tokens, reverse=True):
-        if view.locked(entry) != "pinned" and cleared(view, entry)[1]:
-            return Key("result" if entry.exchange else "prompt" if entry.is_attached else "turn", entry.seq)
-    return None
+class Prunable(Rows):
+    """The ten largest results that a person can prune and no pin protects. Costs O(entries)."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self._view = view
+
+    def in_steps(self) -> Iterator[None]:
+        """Compute the tokens in steps, then list the largest."""
+        view, context = self._view, self._view.context
+        found: list[tuple[int, Entry]] = []
+        for at, item in enumerate(list(context.items)):
+            parts = item.exchange.results if item.exchange else [item]
+            for entry in parts:
+                if entry.prunable and view.locked(entry) != "pinned":
+                    amount = context.counts.amount(entry, context.text_edit(entry.seq))
+                    found.append((context.counts.scale.tokens(*amount), entry))
+            if not at % AT_A_TIME:
+                yield
+        for _, entry in sorted(found, key=lambda one: one[0], reverse=True):
+            if cleared(view, entry)[1] is not None:
+                self._list(Row(0, _key(entry), unfolds=False, is_open=False))
+                if len(self) == MOST_PRUNABLE:
+                    break
+
+
+def _key(entry: Entry) -> Key:
+    return Key("result" if entry.exchange else "prompt", entry.seq)
 
 
 class Inspecting:
@@ -411,10 +438,28 @@ class Inspecting:
 
     def why(self, key: Key) -> str:
         """Return why the strategies in effect keep a live result; "" if they would prune it, and for other nodes."""
-        return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn") else ""
+        return self.ledger.spared.get(key.seq, "") if key.kind in ("result", "turn", "prompt") else ""
 
-    def largest(self) -> Key | None:
-        return largest_result(self._runtime.policy.view(self._session.context))
+    def prunable(self) -> Prunable:
+        return Prunable(self._runtime.policy.view(self._session.context))
+
+    @property
+    def has_pruned(self) -> bool:
+        """Whether sizes differ from tokens: something is pruned or shortened."""
+        return bool(self.ledger.pruned_tokens or self.ledger.held_tokens)
+
+    def cost(self, node: Node) -> float | None:
+        """Return what a node has cost since it came, in USD: stored once, and read by each request after the first.
+
+        None without a price of the session's last model.
+        """
+        used, model = max(1, self.map.used), self._session.context.last_model or self._runtime.model_name
+        once, price = min(node.carried, node.original), self._runtime.choices.known_price
+        written = price(model, Usage(cache_creation_input_tokens=used))  # long prompts have other prices
+        read = price(model, Usage(cache_read_input_tokens=used))
+        if written is None or read is None:
+            return None
+        return (once * written + (node.carried - once) * read) / used
 
     def above(self, key: Key) -> list[Key]:
         place = self.outline.place(key.seq) if key.seq >= 0 else None
@@ -437,18 +482,23 @@ class Inspecting:
     def impact(self, planned: Plan) -> Impact:
         return impact(self._session.context, planned.events, self._runtime.policy.market)
 
-    def raise_cap(self, key: Key) -> str:
-        """Double the cap on further results of this result's kind, as `/prune-config` does. Return what changed, or
-        why nothing did."""
+    def withheld_since(self, begun: int) -> int:
+        """Return the tokens that the prunes and undos from this record on withhold, as they are shown everywhere."""
+        session = self._session
+        return sum(withheld_by(session.context, record.seq) or 0 for record in session.records[begun:])
+
+    def higher_cap(self, key: Key) -> tuple[Kind, int] | str:
+        """Return the kind of a shortened result and the double of its cap, or why there is none."""
         entry = self._session.context.entries.get(key.seq)
         if entry is None or entry.spilled is None or entry.call is None:
-            return "Only for a result that was sent in part"
-        kind, runtime = kind_of(entry.call, entry.touches), self._runtime
-        cap = runtime.choices.caps.of(kind) if kind else 0
-        if not cap:
-            return "Results of this kind are already sent whole"
-        runtime.use_config(runtime.config.with_value(f"spill.{kind}", str(2 * cap)))
-        return f"spill.{kind} = {2 * cap} for this session; what was sent stays as it is"
+            return "Only for a result of which a part was sent"
+        kind = kind_of(entry.call, entry.touches)
+        cap = self._runtime.choices.caps.of(kind) if kind else 0
+        return (kind, 2 * cap) if kind and cap else "Results of this kind are already sent whole"
+
+    def set_cap(self, kind: Kind, cap: int) -> None:
+        """Set the cap on further results of a kind for this session, as `/prune-config` does."""
+        self._runtime.use_config(self._runtime.config.with_value(f"spill.{kind}", str(cap)))
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
         """Plan the edit again and record it; a plan without events does nothing. Raises StorageFailed,

@@ -13,13 +13,23 @@ from textual.widgets import Input, Static
 from prunecli.commands.command import Table
 from prunecli.context.labels import Key
 from prunecli.context.manual_edits import Act
-from prunecli.context.outline import Outline, Row
+from prunecli.context.outline import Row
 from prunecli.features.inspector.details import DiffScreen, TextScreen
-from prunecli.features.inspector.inspecting import ORDERS, Found, Inspecting, Listing, Order, Ranked, Rows
+from prunecli.features.inspector.inspecting import (
+    MOST_PRUNABLE,
+    ORDERS,
+    Found,
+    Inspecting,
+    Listing,
+    Order,
+    Ranked,
+    Rows,
+)
 from prunecli.features.inspector.tree import SMALL, TALL, MapView, TreeRows
 from prunecli.features.inspector.words import (
     HELP,
     KEYS,
+    LIKE,
     detail,
     done,
     hint,
@@ -40,6 +50,7 @@ from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
 from prunecli.util.errors import PrunecliError
+from prunecli.util.figures import budget
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -49,6 +60,7 @@ REFRESH_SECONDS = 0.1
 REST_SECONDS = 0.15
 """Seconds the mark must rest on a long turn before its previews are computed."""
 _FOLDS = {"space": None, "left": False, "h": False, "right": True, "l": True}
+_ANSWERS = "Enter for yes, Esc for no"
 _MEMO_HINTS = ("Enter to replace · Esc to cancel",)
 _FILTER_HINTS = (
     "Enter to keep the filter · Up/Down to move · Esc to clear it",
@@ -79,7 +91,7 @@ class ContextScreen(Dialog[None]):
         self._previews = Previews(runtime, self.inspecting)
         self._folds = Folds()
         self._asked: Key | None = None
-        self._chosen = False
+        self._question: tuple[str, Callable[[], object]] | None = None
         self._due = False
         self._rested: Timer | None = None
         self._said = ""
@@ -89,11 +101,12 @@ class ContextScreen(Dialog[None]):
             "q": lambda: self.dismiss(None),
             "ctrl+c": lambda: self.dismiss(None),
             "E": self._fold_all,
-            "slash": lambda: self._open_field("filter by words", self._folds.words),
+            "slash": self._search,
             "question_mark": self._help,
             "f1": self._help,
             "d": lambda: self.app.push_screen(DiffScreen(runtime.session.records, self.inspecting.outline)),
-            "s": self._sort,
+            "s": lambda: self._list_by(self._folds.next_order),
+            "tab": lambda: self._list_by("order" if self._folds.by == "prunable" else "prunable"),
             "t": self._tools,
         }
         self._of_node: dict[str, Callable[[Key], object]] = {
@@ -101,9 +114,9 @@ class ContextScreen(Dialog[None]):
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
             "enter": lambda key: self.app.push_screen(TextScreen(self.inspecting.outline, key)),
             "m": self._ask_memo,
-            "c": lambda key: self._say(self.inspecting.raise_cap(key)),
+            "c": self._ask_for_more,
         }
-        self.tree_rows = TreeRows(self._program.palette, self.inspecting.node, self.inspecting.why)
+        self.tree_rows = TreeRows(self._program.palette, self.inspecting)
         turns = self.inspecting.outline.turns
         if turns:
             self._folds.turn(Key("turn", turns[-1].seq))
@@ -125,17 +138,8 @@ class ContextScreen(Dialog[None]):
         self._between.do("log", self.inspecting.outline.reading(), self._begin)
 
     def _begin(self) -> None:
-        turns = self.inspecting.outline.turns
-        self._show(Key("turn", turns[-1].seq) if turns else None)
+        self._show()
         self._measure()
-
-    def _choose_largest(self) -> None:
-        """Mark the best candidate for pruning, unless the user has already pressed a key or clicked."""
-        largest = None if self._chosen else self.inspecting.largest()
-        self._chosen = True
-        if largest is not None:
-            self._folds.unfold(*self.inspecting.above(largest))
-            self._show(largest)
 
     def on_unmount(self) -> None:
         self._unsubscribe()
@@ -167,7 +171,6 @@ class ContextScreen(Dialog[None]):
 
     def _tell_all(self) -> None:
         self.tree_rows.measured()
-        self._choose_largest()
         self._tell()
 
     def _show(self, marked: Key | None = None) -> None:
@@ -175,7 +178,7 @@ class ContextScreen(Dialog[None]):
 
         Many rows are built in slices, so keys stay responsive.
         """
-        rows = self._folds.rows(self.inspecting.outline)
+        rows = self._folds.rows(self.inspecting)
         self._between.do("rows", rows.in_steps(), lambda: self._show_rows(rows, marked))
         self._tell()
 
@@ -198,14 +201,16 @@ class ContextScreen(Dialog[None]):
             tools_line(outline.tools) if outline.is_measured else (),
         )
         busy = _BUSY if self._between.is_busy else ""
-        none = busy or ("No matches" if self._folds.words else "No messages yet")
+        none = busy or self._folds.nothing
         rested = self._rested is not None
         lines = self._previews.look(self.tree_rows.marked, none, self.size, has_rested=rested)
         if self._previews.is_waiting:
             self._rested = once(self, REST_SECONDS, self._tell)
         self.query_one("#detail", Static).update(lines)
         hints = self._previews.hints(self._folds.by)
-        if self.query_one("#field").has_class("-shown"):
+        if self._question is not None:
+            hints = [Piece((self._question[0],), "bold $foreground", 2), Piece((_ANSWERS,), "$muted", 1)]
+        elif self.query_one("#field").has_class("-shown"):
             hints = [Piece(_FILTER_HINTS if self._asked is None else _MEMO_HINTS)]
         self.query_one("#hint", Static).update(_last_line(self._said or busy, hints, self.size.width - 2))
 
@@ -215,7 +220,9 @@ class ContextScreen(Dialog[None]):
         """Handle the tree's keys; while the user types, only Esc and the arrow keys. Clear the last result."""
         if self._said:
             self._say("")
-        if self.focused is self.query_one("#field", Input):
+        if self._question is not None:
+            self._answer(event.key)
+        elif self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
                 if self._close_field() is None:
                     self._filter("")
@@ -227,7 +234,6 @@ class ContextScreen(Dialog[None]):
                 return
         elif not (self._move(event.key) or self._deed(event.key)):
             return
-        self._chosen = True
         event.stop()
         event.prevent_default()
 
@@ -248,16 +254,31 @@ class ContextScreen(Dialog[None]):
         if (deed := self._actions.get(key)) is not None:
             deed()
             return True
+        if self._folds.by == "prunable" and key.isdecimal():
+            rows, at = self.tree_rows.rows, (int(key) - 1) % MOST_PRUNABLE
+            if at < len(rows):
+                self._act("prune", rows[at].key)
+            return True
         of_node = self._of_node.get(key)
         if of_node is not None and (marked := self.tree_rows.marked):
             of_node(marked.key)
         return of_node is not None
 
+    def _ask(self, question: str, then: Callable[[], object]) -> None:
+        """Ask in the last line; Enter does it, any other key does not."""
+        self._question = question, then
+        self._tell()
+
+    def _answer(self, key: str) -> None:
+        asked, self._question = self._question, None
+        if asked is not None and key in ("enter", "y"):
+            asked[1]()
+        self._tell()
+
     def _leave(self) -> None:
         self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        self._chosen = True
         self._said = ""
         if self._rested is not None:
             self._rested.stop()
@@ -278,18 +299,23 @@ class ContextScreen(Dialog[None]):
             self._show()
 
     def _fold_all(self) -> None:
-        """Unfold everything, or fold it if nothing is folded. A sorted list does not fold."""
+        """Unfold everything, or fold it if nothing is folded. A sorted list does not fold; the first view becomes
+        the tree."""
+        if self._folds.by == "prunable":
+            self._folds.turn_all(unfolded=True)
+            self._list_by("order")
+            return
         if self._folds.by != "order":
             return
         self._folds.turn_all(unfolded=self.tree_rows.rows.has_folded)
         self._show()
 
-    def _sort(self) -> None:
-        """Switch to the next order, from its top; back in the tree, keep the marked node in view."""
-        self._folds.next_order()
-        row = self.tree_rows.marked
-        path = self.inspecting.path(row.key) if row else []
-        if self._folds.by == "order":
+    def _list_by(self, by: Order) -> None:
+        """Switch to another order, from its top; back in the tree, keep the marked node in view."""
+        self._folds.by = by
+        row, turns = self.tree_rows.marked, self.inspecting.outline.turns
+        path = self.inspecting.path(row.key) if row else [Key("turn", turn.seq) for turn in turns[-1:]]
+        if by == "order":
             self._folds.unfold(*path[:-1])
         self._show(path[-1] if path else None)
 
@@ -312,14 +338,14 @@ class ContextScreen(Dialog[None]):
         if not planned.allowed:
             self._say(advice(planned.refusal))
             return
-        effect = self.inspecting.impact(planned)
+        effect, begun = self.inspecting.impact(planned), len(self._runtime.session.records)
         try:
             planned = self.inspecting.carry_out(act, key, memo)
         except PrunecliError as error:
             self._say(f"{error.message} {error.hint}".strip())
             return
         waits = act == "restore" and self._runtime.running
-        self._said = done(planned, effect) + (
+        self._said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
             " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
         )
         self._measure()
@@ -328,6 +354,11 @@ class ContextScreen(Dialog[None]):
     def _say(self, text: str) -> None:
         self._said = text
         self._tell()
+
+    def _search(self) -> None:
+        if self._folds.by == "prunable":
+            self._list_by("order")
+        self._open_field("filter by words", self._folds.words)
 
     def _ask_memo(self, key: Key) -> None:
         planned = self.inspecting.plan("memo", key)
@@ -364,6 +395,21 @@ class ContextScreen(Dialog[None]):
         if asked := self._close_field():
             self._act("memo", asked, memo) if memo else self._say("No memo written: the text was empty")
 
+    def _ask_for_more(self, key: Key) -> None:
+        """Ask whether to send more of results like this one, and set their cap for this session."""
+        found = self.inspecting.higher_cap(key)
+        if isinstance(found, str):
+            self._say(found)
+            return
+        kind, cap = found
+        upto = f"up to {budget(cap)} tokens of {LIKE[kind]}"
+
+        def raise_cap() -> None:
+            self.inspecting.set_cap(kind, cap)
+            self._say(f"From now on {upto} are sent (this session)")
+
+        self._ask(f"Send more of outputs like this from now on? {upto[0].upper()}{upto[1:]}", raise_cap)
+
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
         self._show()
@@ -386,7 +432,7 @@ class Folds:
 
     def __init__(self) -> None:
         self.words = ""
-        self.by: Order = "order"
+        self.by: Order = "prunable"
         self._unfolded = False
         self._turned: set[Key] = set()
 
@@ -403,15 +449,25 @@ class Folds:
         else:
             self._turned.update(keys)
 
-    def next_order(self) -> None:
-        self.by = ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)]
+    @property
+    def next_order(self) -> Order:
+        return ORDERS[(ORDERS.index(self.by) + 1) % len(ORDERS)] if self.by in ORDERS else "tokens"
 
-    def rows(self, outline: Outline) -> Rows:
+    @property
+    def nothing(self) -> str:
+        """What to say without any row."""
+        if self.by == "prunable":
+            return "Nothing to prune yet: no tool output. Tab shows everything"
+        return "No matches" if self.words else "No messages yet"
+
+    def rows(self, inspecting: Inspecting) -> Rows:
+        if self.by == "prunable":
+            return inspecting.prunable()
         if self.by != "order":
-            return Ranked(outline, self.by, self.words)
+            return Ranked(inspecting.outline, self.by, self.words)
         if self.words:
-            return Found(outline, self.words)
-        return Listing(outline, self._turned, unfolded=self._unfolded)
+            return Found(inspecting.outline, self.words)
+        return Listing(inspecting.outline, self._turned, unfolded=self._unfolded)
 
 
 class Previews:
@@ -427,7 +483,8 @@ class Previews:
 
     def hints(self, by: Order) -> list[Piece]:
         """Return the keys, dimmed if they would do nothing to the last node, and the current order."""
-        return hint(self._idle, {**self._words, "s": "sort" if by == "order" else f"sort: {by}"})
+        words = {**self._words, "s": "sort" if by == "order" else f"sort: {by}"}
+        return hint(self._idle, words, is_first=by == "prunable")
 
     def look(self, row: Row | None, none: str, size: tuple[int, int], *, has_rested: bool) -> Content:
         """Return the node and its previews, always in the same number of lines, so that nothing jumps.
@@ -448,9 +505,7 @@ class Previews:
         self._words, self.is_waiting = {}, False
         if row is None or node is None:
             return [Content("No longer in the context" if row else none)]
-        prices = self._runtime.policy.market.prices_for(inspecting.map.used)
-        read = prices and prices.read
-        about = fitted(detail(node, inspecting.why(row.key), read), (), width)
+        about = fitted(detail(node, inspecting.why(row.key), inspecting.cost(node)), (), width)
         self.is_waiting = node.results > MANY_RESULTS and not has_rested
         if self.is_waiting or not inspecting.is_measured:
             return [about, *[Content("…")] * most]
@@ -458,6 +513,6 @@ class Previews:
         self._idle |= {KEYS[act] for act, one in planned.items() if not one.allowed}
         self._words = {"P": "unpin"} if planned["pin"].what.startswith("unpin ") else {}
         able = [(act, one) for act, one in planned.items() if one.allowed][:most]
-        window = inspecting.map.limit
-        lines = [preview(act, one, inspecting.impact(one), window) for act, one in able]
-        return [about, *(fitted(*line, width) for line in lines)]
+        limit = inspecting.map.limit or inspecting.map.window
+        lines = [preview(act, one, inspecting.impact(one), limit) for act, one in able]
+        return [about, *(fitted(line, (), width) for line in lines)]

@@ -3,7 +3,7 @@
 Only the rows in view are computed and drawn, however long the session is.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -18,13 +18,13 @@ from textual.widget import Widget
 
 from prunecli.context.labels import NUMBERED, Key
 from prunecli.context.outline import USED, Node, Part, Row, WindowMap
-from prunecli.features.inspector.inspecting import Order, Rows
-from prunecli.features.inspector.words import LETTERS, is_pruned, legend, state_word, wraps
+from prunecli.features.inspector.inspecting import MOST_PRUNABLE, Inspecting, Order, Rows
+from prunecli.features.inspector.words import LETTERS, gauge, is_pruned, legend, state_word, wraps
 from prunecli.model.notes import ATTACHED
 from prunecli.tui.transcript.palette import Inks, Palette, inks
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.fitting import Piece, fitted
-from prunecli.util.figures import short
+from prunecli.util.figures import money, short
 from prunecli.util.sanitize import one_line
 
 SMALL, TALL = 20, 32
@@ -38,13 +38,7 @@ _COLORS: dict[Part, str] = {
     "answers": "$success",
     "results": "$warning",
     "notes": "$builtin",
-    "free": "$muted",
-    "reserve": "$muted",
 }
-
-
-def cell_style(part: Part) -> str:
-    return _COLORS[part] if part in ("free", "reserve") else f"{_COLORS[part]} reverse"
 
 
 class MapView(Widget):
@@ -76,11 +70,13 @@ class MapView(Widget):
         height = self.app.size.height
         lines = [fitted(*self._title, width)]
         if self._map is not None:
-            rows = 1 if height < SMALL else 2 if height < TALL else 4
+            rows = 1 if height < TALL else 3
             cells = self._map.cells(rows * width)
             bars = [_bar(cells[at : at + width]) for at in range(0, len(cells), width)]
-            unknown = Content.styled(LETTERS["free"] * width, cell_style("free"))
+            unknown = Content.styled("·" * width, "$muted")
             lines += bars or [unknown] * rows  # the same height as later, once the parts are known
+            if height >= SMALL:
+                lines.append(Content.assemble(*gauge(self._map, width)))
             items = legend(self._map)
             if height < SMALL:
                 items = wraps(sorted(items, key=lambda item: item[0] not in USED), width)[0]
@@ -93,7 +89,7 @@ class MapView(Widget):
 def _bar(cells: Sequence[Part]) -> Content:
     runs: list[tuple[str, str]] = []
     for part in dict.fromkeys(cells):
-        runs.append((LETTERS[part] * cells.count(part), cell_style(part)))
+        runs.append((LETTERS[part] * cells.count(part), f"{_COLORS[part]} reverse"))
     return Content.assemble(*runs)
 
 
@@ -103,17 +99,25 @@ def _legend(items: Sequence[tuple[Part | None, str]]) -> Content:
         if pieces:
             pieces.append(("   ", ""))
         if part:
-            pieces += [(LETTERS[part], cell_style(part)), (" ", "")]
+            pieces += [(LETTERS[part], f"{_COLORS[part]} reverse"), (" ", "")]
         pieces.append((text, "$foreground" if part else "$muted"))
     return Content.assemble(*pieces)
 
 
 WIDE, NARROW = 110, 60
-"""Screen widths: at the first, original sizes get a column; below the second, only essential columns are shown."""
+"""Screen widths: at the first, states have longer words; below the second, only essential columns are shown."""
 LEAST_WHAT, LEAST_WHY = 24, 18
 """Minimum widths of label and reason; without room for both, there is no reason column."""
 _GAP = 2
 _ORDERED: dict[Order, str] = {"tokens": "tokens", "size": "size", "age": "age", "carried": "carried"}
+_PRUNABLE = {
+    "key": "key",
+    "what": "what you can prune",
+    "tokens": "tokens",
+    "cost": "cost so far",
+    "why": "why",
+}
+"""The columns of the first view with their headings."""
 
 
 class Cells(NamedTuple):
@@ -125,20 +129,24 @@ class Cells(NamedTuple):
     carried: str
     state: str
     why: str
+    key: str = ""
+    cost: str = ""
 
 
 class Columns:
     """Column positions at a width. They only grow, so that nothing jumps while scrolling."""
 
-    def __init__(self, width: int, by: Order = "order") -> None:
+    def __init__(self, width: int, by: Order = "order", *, sizes: bool = False) -> None:
         self._width = width
         ordered = _ORDERED.get(by, "")
         if width < NARROW:
             names = ["what", "tokens", *([ordered] if ordered not in ("", "tokens") else []), "state"]
         else:
-            size = ["size"] if width >= WIDE or by == "size" else []
+            size = ["size"] if sizes or by == "size" else []
             names = ["entry", "what", "tokens", *size, "age", "carried", "state", "why"]
         self._headings = {name: name + "▾" * (name == ordered) for name in names}
+        if by == "prunable":
+            self._headings = _PRUNABLE
         self._needed = {name: width_of(text) for name, text in self._headings.items()}
         self._needed["why"] = 0
         self._fit()
@@ -192,8 +200,8 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - width_of(text))
 
 
-def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
-    """Return a node as a row of the tree, with shorter words unless `wide`."""
+def cells_of(node: Node, row: Row, why: str, *, wide: bool = True, cost: float | None = None) -> Cells:
+    """Return a node as a row of the tree, with shorter words unless `wide`. `cost` is what it cost so far, in USD."""
     kind, is_numbered = node.key.kind, node.key.seq >= 0
     fold = ("▾ " if row.is_open else "▸ ") if row.unfolds else "  "
     is_said = kind in ("turn", "prompt") and is_numbered and node.state != "summary"
@@ -210,7 +218,8 @@ def cells_of(node: Node, row: Row, why: str, *, wide: bool = True) -> Cells:
         state = f"shortened ({short(node.held)} not sent)" if wide else "shortened"
     if node.again >= 0:
         state += f", shown again at {node.again}" if wide else f", see {node.again}"
-    return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why))
+    usd = "?" if cost is None else money(cost)
+    return Cells(entry, what, tokens, size, str(node.age), carried, state, one_line(why), cost=usd)
 
 
 class TreeRows(ScrollView, can_focus=True):
@@ -229,13 +238,11 @@ class TreeRows(ScrollView, can_focus=True):
             super().__init__()
             self.key = key
 
-    def __init__(
-        self, palette: Palette, node: Callable[[Key], Node | None], why: Callable[[Key], str]
-    ) -> None:
+    def __init__(self, palette: Palette, inspecting: Inspecting) -> None:
         super().__init__()
         self._wear(palette)
-        self._node = node
-        self._why = why
+        self._inspecting = inspecting
+        self._sizes = False
         self.rows = Rows()
         self.at = 0
         self.marked: Row | None = None
@@ -264,13 +271,14 @@ class TreeRows(ScrollView, can_focus=True):
         """
         if mark is None and self.marked:
             mark = self.marked.key
-        is_resorted = by != self._by
+        is_resorted, sizes = by != self._by, self._inspecting.has_pruned
         at = rows.place(mark) if mark else None
         if is_resorted and by != "order":
             at = 0
-        self.rows, self._by = rows, by
+        anew = is_resorted or sizes != self._sizes
+        self.rows, self._by, self._sizes = rows, by, sizes
         self._mark(max(0, min(self.at if at is None else at, len(rows) - 1)))
-        self._lay_out(anew=is_resorted)
+        self._lay_out(anew=anew)
         self.scroll_into_view()
 
     def _mark(self, at: int) -> None:
@@ -284,7 +292,7 @@ class TreeRows(ScrollView, can_focus=True):
         """Recompute the columns and drop the cached lines. With `anew`, columns may also shrink."""
         width = self.scrollable_content_region.width
         if anew:
-            self._columns = Columns(width, self._by)
+            self._columns = Columns(width, self._by, sizes=self._sizes)
         self._drawn.clear()
         self.virtual_size = Size(width, len(self.rows) + 1)
         self._widen()
@@ -299,10 +307,16 @@ class TreeRows(ScrollView, can_focus=True):
     def _draw(self, at: int) -> tuple[Node, Cells] | None:
         """Return a row's node and text; None if the node is gone."""
         if at not in self._drawn:
-            row = self.rows[at]
-            node = self._node(row.key)
-            why, wide = (node.why if node else "") or self._why(row.key), self._columns.are_wide
-            self._drawn[at] = (node, cells_of(node, row, why, wide=wide)) if node else None
+            row, inspecting = self.rows[at], self._inspecting
+            node = inspecting.node(row.key)
+            if node is None:
+                self._drawn[at] = None
+                return None
+            why, wide = node.why or inspecting.why(row.key), self._columns.are_wide
+            cells = cells_of(node, row, why, wide=wide, cost=inspecting.cost(node))
+            if self._by == "prunable":
+                cells = cells._replace(key=f"{(at + 1) % MOST_PRUNABLE}", what=cells.what.strip())
+            self._drawn[at] = node, cells
         return self._drawn[at]
 
     def on_resize(self) -> None:

@@ -3,18 +3,21 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from prunecli.commands.command import Table
+from prunecli.context.expectations import Kind
 from prunecli.context.impact import Impact
-from prunecli.context.labels import PRUNED, Key, bill_forms, cache_forms
+from prunecli.context.labels import PRUNED, Key, freed_words, price_words, thinking_words
 from prunecli.context.manual_edits import Act, Plan
 from prunecli.context.measured import ToolSum
-from prunecli.context.outline import PARTS, Node, Part, WindowMap
+from prunecli.context.outline import USED, Node, Part, WindowMap
 from prunecli.tui.transcript.rows import width_of
 from prunecli.tui.widgets.fitting import Piece
 from prunecli.util.figures import counted, money, share, short
 from prunecli.util.sanitize import one_line
 
-LETTERS: dict[Part, str] = dict(zip(PARTS, "SITUARN·/", strict=True))
+LETTERS: dict[Part, str] = dict(zip(USED, "SITUARN", strict=True))
 """The letter of each part in a map cell, so that the map is readable without colors."""
+BEYOND: tuple[Part, ...] = ("free", "reserve")
+"""The parts of the window that are not used, which have no cells."""
 _NAMES: dict[Part, str] = {"user": "you", "reserve": "for the answer"}
 """The names of parts that are not called as in the code."""
 
@@ -28,9 +31,15 @@ KEYS: dict[Act, str] = {
 }
 """The key of each action, in the order in which the available ones are listed."""
 
+_FIRST_HINT = (
+    *(("Tab", "everything"), ("p", "prune"), ("u", "undo"), ("P", "pin"), ("Enter", "text"), ("m", "memo")),
+    *(("?", "help"), ("q", "back")),
+)
+"""The keys of the first view and their words. If room is short, the last words are dropped first."""
 _HINT = (
     *(("p", "prune"), ("m", "memo"), ("r", "restore"), ("R", "in place"), ("P", "pin"), ("u", "undo")),
     *(
+        ("Tab", "first view"),
         ("Enter", "text"),
         ("d", "diff"),
         ("s", "sort"),
@@ -40,18 +49,25 @@ _HINT = (
         ("q", "back"),
     ),
 )
-"""The keys and their words. If room is short, the last words are dropped first."""
+"""Those of the tree."""
+
+LIKE: Mapping[Kind, str] = {
+    "bash": "a command's output",
+    "print": "a printed file",
+    "read": "each file",
+    "search": "a search",
+    "other": "each other result",
+}
+"""Results of a kind, in words."""
 
 
 def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
     """Return the parts present with their tokens, and the tokens withheld or never sent (part None)."""
     items: list[tuple[Part | None, str]] = [
-        (
-            part,
-            f"{_NAMES.get(part, part)} {'~' if part not in ('free', 'reserve') else ''}{short(found.of(part))}",
-        )
-        for part in PARTS
-        if found.of(part)
+        (part, f"{_NAMES.get(part, part)} ~{short(found.of(part))}") for part in USED if found.of(part)
+    ]
+    items += [
+        (None, f"{_NAMES.get(part, part)} {short(found.of(part))}") for part in BEYOND if found.of(part)
     ]
     if found.pruned > 0:
         items.append((None, f"✂ pruned ~{short(found.pruned)}"))
@@ -65,12 +81,9 @@ def legend(found: WindowMap) -> list[tuple[Part | None, str]]:
 def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list[Piece], list[Piece]]:
     """Return the first line: the window's fill level, the model and the number of requests."""
     mark = "" if found.measured else "~"
-    level = "bold $error" if found.share >= 0.9 else "$warning" if found.share >= 0.75 else "$foreground"
     left = [
         Piece(("Context",), "bold $accent", 9),
-        Piece(
-            (f"{mark}{share(found.share)}",), f"bold {level}" if "bold" not in level else level, 9, glue=" "
-        ),
+        Piece((f"{mark}{share(found.share)}",), f"bold {_level(found)}", 9, glue=" "),
         Piece(
             (f"{mark}{short(found.used)} of {short(found.limit)} tokens", f"{mark}{short(found.used)}"),
             "$foreground",
@@ -87,14 +100,29 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
     return left, right
 
 
-def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
+def gauge(found: WindowMap, width: int) -> list[tuple[str, str]]:
+    """Return the window as a thin line: what is used, and a mark at the limit that acts."""
+    scale = max(found.window, found.used, found.limit, 1)
+    used = min(width, round(width * found.used / scale))
+    limit = min(width - 1, round(width * found.limit / scale))
+    line = [("━", _level(found)) if at < used else ("─", "$faint") for at in range(width)]
+    if 0 < limit < width and found.limit < scale:
+        line[limit] = ("┃", "$foreground")
+    return line
+
+
+def _level(found: WindowMap) -> str:
+    return "$error" if found.share >= 0.9 else "$warning" if found.share >= 0.75 else "$foreground"
+
+
+def detail(node: Node, why: str, cost: float | None) -> list[Piece]:
     """Return all facts about a node, for the line above the previews."""
     reason = one_line(node.why or why)
     tokens = f"~{short(node.tokens)}" if node.known else "…"
     if node.tokens != node.original:
         tokens += f" of ~{short(node.original)}"
     carried = f"carried {short(node.carried)} in {counted(node.age, 'request')}"
-    usd = f" ({money(node.carried * read_price / 1e6)} as cache reads)" if read_price and node.carried else ""
+    usd = f" ({money(cost)})" if cost else ""
     name = node.key.kind if node.key.kind != "text" else "answer"
     where = f"{name} {node.key.seq}" if node.key.seq >= 0 else name
     state = state_word(node)
@@ -115,51 +143,48 @@ def detail(node: Node, why: str, read_price: float | None) -> list[Piece]:
 def _held(node: Node) -> Piece:
     """Return the tokens that were never sent, with the key that raises the cap of a result's kind."""
     held = f"~{short(node.held)} not sent"
-    more = (f"{held} (c to send more next time)",) if node.key.kind == "result" else ()
+    more = (f"{held} (c to send more from now on)",) if node.key.kind == "result" else ()
     return Piece((*more, held, ""), "$muted", 4)
 
 
-def hint(idle: Collection[str], words: Mapping[str, str]) -> list[Piece]:
+def hint(idle: Collection[str], words: Mapping[str, str], *, is_first: bool = False) -> list[Piece]:
     """Return the key hints, dimming keys in `idle`, which would do nothing now. `words` overrides some keys'
     words."""
     pieces: list[Piece] = []
-    for at, (key, word) in enumerate(_HINT):
+    keys = _FIRST_HINT if is_first else _HINT
+    for at, (key, word) in enumerate(keys):
         styles = ("$muted dim", "$muted dim") if key in idle else ("bold $accent", "$foreground")
-        pieces.append(Piece((key,), styles[0], len(_HINT), glue="  "))
-        pieces.append(Piece((words.get(key, word), ""), styles[1], len(_HINT) - at, glue=" "))
+        pieces.append(Piece((key,), styles[0], len(keys), glue="  "))
+        pieces.append(Piece((words.get(key, word), ""), styles[1], len(keys) - at, glue=" "))
     return pieces
 
 
-def preview(act: Act, planned: Plan, effect: Impact, window: int) -> tuple[list[Piece], list[Piece]]:
-    """Return the effect of a key on tokens, cache and cost."""
+def preview(act: Act, planned: Plan, effect: Impact, limit: int) -> list[Piece]:
+    """Return the effect of a key in one line, in the words of the line before every act."""
+    what = one_line(planned.what)
     pieces = [
         Piece((KEYS[act],), "bold $accent", 9),
-        Piece(
-            (one_line(planned.what), planned.brief or one_line(planned.what).partition(":")[0]),
-            "$foreground",
-            8,
-            glue="  ",
-        ),
+        Piece((what, planned.brief or what.partition(":")[0]), "$foreground", 8, glue="  "),
     ]
     if effect.change is None:
-        return [*pieces, Piece(("no cost", ""), "$muted", 1)], []
-    word = "frees" if effect.freed >= 0 else "adds"
-    amount = f"{word} ~{short(abs(effect.freed))}"
-    shares = f"{share(effect.before / window)} → {share(effect.after / window)}" if window else ""
-    pieces.append(Piece((f"{amount} ({shares})", amount), "$success" if effect.freed > 0 else "$warning", 7))
-    if effect.thinking:
-        pieces.append(Piece((effect.thinking, _blocks(effect)), "$warning", 6))
-    pieces.append(Piece((*cache_forms(effect.change),), "$muted", 2))
-    pieces.append(Piece(tuple(bill_forms(effect.change)), "$muted", 4))
-    return pieces, []
+        return [*pieces, Piece(("no cost", ""), "$muted", 1)]
+    freed, price = freed_words(effect, limit), price_words(effect.change)
+    pieces.append(Piece((freed, freed.partition(" (")[0]), "$success" if effect.freed > 0 else "$warning", 7))
+    pieces.append(Piece((thinking_words(effect), _blocks(effect)), "$warning", 6))
+    now = price.partition(",")[0]
+    pieces.append(Piece((price, now, now.removeprefix("about ")), "$muted", 4))
+    return pieces
 
 
-def done(planned: Plan, effect: Impact) -> str:
-    what = f"Done: {planned.what}"
-    if effect.change is None:
-        return what
-    word = "freed" if effect.freed >= 0 else "back"
-    return " · ".join(filter(None, (what, f"~{short(abs(effect.freed))} {word}", _blocks(effect))))
+def done(act: Act, planned: Plan, effect: Impact, tokens: int) -> str:
+    """Return what was done. `tokens` is the amount of the prune or undo, as it is shown everywhere."""
+    if tokens > 0:
+        what = f"Pruned {short(tokens)}" if act == "prune" else f"Replaced {short(tokens)} by a memo"
+    elif tokens < 0:
+        what = f"Restored {short(-tokens)}"
+    else:
+        what = f"Done: {planned.what}"
+    return " · ".join(filter(None, (what, _blocks(effect))))
 
 
 def _blocks(effect: Impact) -> str:
@@ -212,6 +237,8 @@ def tools_table(totals: Sequence[tuple[str, ToolSum]], requests: int) -> Table:
 
 
 HELP: tuple[tuple[str, str], ...] = (
+    ("Tab", "the ten largest results that you can prune, or everything as a tree"),
+    ("1 to 9, 0", "there: prune the result of this number"),
     ("Up Down j k", "move; also PgUp PgDn Home End"),
     ("Space Left Right", "fold or unfold; E for everything"),
     ("p", "prune: clear this result, drop this exchange, clear the results of a turn"),
@@ -220,7 +247,7 @@ HELP: tuple[tuple[str, str], ...] = (
     ("R", "restore in place and pin: the cache is rewritten from there on"),
     ("P", "pin: never pruned automatically; again to unpin"),
     ("u", "undo the last prune, manual or automatic"),
-    ("c", "on a result sent in part: double the cap for further results of its kind"),
+    ("c", "on a shortened result: send more of outputs like it from now on"),
     ("Enter", "show the full text: the original and what the model sees"),
     ("d", "compare two requests"),
     ("s", "sort by tokens, size, age, carried; then the tree again"),
@@ -229,9 +256,10 @@ HELP: tuple[tuple[str, str], ...] = (
     ("Esc q", "back to the conversation"),
     ("", ""),
     ("tokens", "its size in the next request, by the endpoint's count; ~ until reported"),
-    ("size", "its size before pruning"),
+    ("size", "its size before pruning; shown once something is pruned or shortened"),
     ("age", "requests since it was added"),
     ("carried", "tokens × requests that included it"),
+    ("cost so far", "dollars for sending it, stored once and read with each request since"),
     ("state", "restored: shown again after an undo; not pruned automatically for a while"),
     ("", "see 45: shown again at the end, as entry 45"),
     ("", "shortened: only a part of a long output was sent"),

@@ -40,9 +40,9 @@ def test_the_result_of_an_edit_names_as_many_thinking_blocks_as_its_preview(
         ThinkingSum(lost, 9 * lost),
         ThinkingSum(back, 9 * back),
     )
-    line = fitted(*preview("in_place", planned, effect, 200_000), 78).plain
+    line = fitted(preview("in_place", planned, effect, 200_000), (), 78).plain
     assert words in line
-    assert done(planned, effect).endswith(f" · ~200 back · {words}")
+    assert done("in_place", planned, effect, -200) == f"Restored 200 · {words}"
 
 
 @pytest.mark.parametrize("act", ["prune", "in_place", "memo", "undo"])
@@ -64,6 +64,6 @@ def test_a_preview_of_80_columns_keeps_price_and_thinking(act: Act) -> None:
     assert found.allowed
     change = Break(25_500, 0.0429, -0.0012, "", None)
     effect = Impact(18_000, 24_500, 0, change, ThinkingSum(3, 30), ThinkingSum(14, 140))
-    line = fitted(*preview(act, found, effect, 1_000_000), 78).plain
-    assert "~$0.0429 now" in line
+    line = fitted(preview(act, found, effect, 1_000_000), (), 78).plain
+    assert "$0.0429 now" in line
     assert "−3 +14 thinking" in line
