@@ -91,9 +91,6 @@ async def pictures(folder: Path) -> AsyncIterator[tuple[str, Shown]]:
         await screen.type("add a test for advance", "enter")
         await screen.until_shown("All 43 tests pass")
         await screen.idle()
-        await screen.type("/prune-stats", "enter")
-        await screen.until(lambda: len(screen.app.screen_stack) > 1)
-        await closed(screen)
         yield "session", screen
         await screen.type("/cost", "enter")
         await screen.until(lambda: len(screen.app.screen_stack) > 1)

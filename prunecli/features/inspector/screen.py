@@ -78,7 +78,7 @@ class ContextScreen(Dialog[None]):
         #detail { height: auto; padding: 0 1; border-top: solid $faint; }
         #field, #field:focus { height: 1; border: none; padding: 0 1; background: $panel; display: none; }
         #field.-shown { display: block; }
-        #hint { height: 1; padding: 0 1; color: $muted; }
+        LastLine { height: 1; padding: 0 1; color: $muted; }
     }
     """
 
@@ -91,10 +91,9 @@ class ContextScreen(Dialog[None]):
         self._previews = Previews(runtime, self.inspecting)
         self._folds = Folds()
         self._asked: Key | None = None
-        self._question: tuple[str, Callable[[], object]] | None = None
         self._due = False
         self._rested: Timer | None = None
-        self._said = ""
+        self._last = LastLine()
         self._between = Between(self)
         self._actions: dict[str, Callable[[], object]] = {
             "escape": self._leave,
@@ -126,7 +125,7 @@ class ContextScreen(Dialog[None]):
         yield self.tree_rows
         yield Static("", id="detail")
         yield Field(id="field", submits=True)
-        yield Static("", id="hint")
+        yield self._last
 
     def on_mount(self) -> None:
         self._unsubscribe = self._runtime.session.subscribe(self._take)
@@ -135,11 +134,7 @@ class ContextScreen(Dialog[None]):
         )
         self.watch(self._prompt, "question", self._tell, init=False)
         self.tree_rows.focus()
-        self._between.do("log", self.inspecting.outline.reading(), self._begin)
-
-    def _begin(self) -> None:
-        self._show()
-        self._measure()
+        self._between.do("log", self.inspecting.outline.reading(), self._renew)
 
     def on_unmount(self) -> None:
         self._unsubscribe()
@@ -160,14 +155,14 @@ class ContextScreen(Dialog[None]):
         if not self.inspecting.outline.is_read:
             return
         if self.inspecting.refresh():
-            self._measure()
-            self._show()
+            self._renew()
         else:
             self._tell()
 
-    def _measure(self) -> None:
+    def _renew(self) -> None:
         if not self.inspecting.is_measured:
             self._between.do("figures", self.inspecting.measuring(), self._tell_all)
+        self._show()
 
     def _tell_all(self) -> None:
         self.tree_rows.measured()
@@ -208,46 +203,33 @@ class ContextScreen(Dialog[None]):
             self._rested = once(self, REST_SECONDS, self._tell)
         self.query_one("#detail", Static).update(lines)
         hints = self._previews.hints(self._folds.by)
-        if self._question is not None:
-            hints = [Piece((self._question[0],), "bold $foreground", 2), Piece((_ANSWERS,), "$muted", 1)]
-        elif self.query_one("#field").has_class("-shown"):
+        if self.query_one("#field").has_class("-shown"):
             hints = [Piece(_FILTER_HINTS if self._asked is None else _MEMO_HINTS)]
-        self.query_one("#hint", Static).update(_last_line(self._said or busy, hints, self.size.width - 2))
+        self._last.show(busy, hints, self.size.width - 2)
 
     # Keys ----------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
         """Handle the tree's keys; while the user types, only Esc and the arrow keys. Clear the last result."""
-        if self._said:
+        if self._last.said:
             self._say("")
-        if self._question is not None:
-            self._answer(event.key)
+        if self._last.question:
+            self._last.answer(event.key)
+            self._tell()
         elif self.focused is self.query_one("#field", Input):
             if event.key in ("escape", "ctrl+c"):
                 if self._close_field() is None:
                     self._filter("")
             elif event.key in ("up", "down") and self._asked is None:
-                self._move(event.key)
+                self.tree_rows.press(event.key)
             elif event.is_printable or event.key == "enter":  # sent to the tree before the field opened
                 self.query_one("#field", Field).post_message(events.Key(event.key, event.character))
             else:
                 return
-        elif not (self._move(event.key) or self._deed(event.key)):
+        elif not (self.tree_rows.press(event.key) or self._deed(event.key)):
             return
         event.stop()
         event.prevent_default()
-
-    def _move(self, key: str) -> bool:
-        tree = self.tree_rows
-        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -tree.page, "pagedown": tree.page}
-        ends = {"home": 0, "g": 0, "end": len(tree.rows), "G": len(tree.rows)}
-        if key in steps:
-            tree.move(tree.at + steps[key])
-        elif key in ends:
-            tree.move(ends[key])
-        else:
-            return False
-        return True
 
     def _deed(self, key: str) -> bool:
         """Run a key's command on the marked node or the screen; return False if the key has no command."""
@@ -264,22 +246,11 @@ class ContextScreen(Dialog[None]):
             of_node(marked.key)
         return of_node is not None
 
-    def _ask(self, question: str, then: Callable[[], object]) -> None:
-        """Ask in the last line; Enter does it, any other key does not."""
-        self._question = question, then
-        self._tell()
-
-    def _answer(self, key: str) -> None:
-        asked, self._question = self._question, None
-        if asked is not None and key in ("enter", "y"):
-            asked[1]()
-        self._tell()
-
     def _leave(self) -> None:
         self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
-        self._said = ""
+        self._last.said = ""
         if self._rested is not None:
             self._rested.stop()
             self._rested = None
@@ -301,14 +272,11 @@ class ContextScreen(Dialog[None]):
     def _fold_all(self) -> None:
         """Unfold everything, or fold it if nothing is folded. A sorted list does not fold; the first view becomes
         the tree."""
-        if self._folds.by == "prunable":
-            self._folds.turn_all(unfolded=True)
-            self._list_by("order")
-            return
-        if self._folds.by != "order":
-            return
-        self._folds.turn_all(unfolded=self.tree_rows.rows.has_folded)
-        self._show()
+        by = self._folds.by
+        if by in ("order", "prunable"):
+            self._folds.turn_all(unfolded=by == "prunable" or self.tree_rows.rows.has_folded)
+            self._folds.by = "order"
+            self._show()
 
     def _list_by(self, by: Order) -> None:
         """Switch to another order, from its top; back in the tree, keep the marked node in view."""
@@ -345,14 +313,13 @@ class ContextScreen(Dialog[None]):
             self._say(f"{error.message} {error.hint}".strip())
             return
         waits = act == "restore" and self._runtime.running
-        self._said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
+        self._last.said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
             " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
         )
-        self._measure()
-        self._show()
+        self._renew()
 
     def _say(self, text: str) -> None:
-        self._said = text
+        self._last.said = text
         self._tell()
 
     def _search(self) -> None:
@@ -402,13 +369,14 @@ class ContextScreen(Dialog[None]):
             self._say(found)
             return
         kind, cap = found
-        upto = f"up to {budget(cap)} tokens of {LIKE[kind]}"
+        upto = f"p to {budget(cap)} tokens of {LIKE[kind]}"
 
         def raise_cap() -> None:
             self.inspecting.set_cap(kind, cap)
-            self._say(f"From now on {upto} are sent (this session)")
+            self._say(f"From now on u{upto} are sent (this session)")
 
-        self._ask(f"Send more of outputs like this from now on? {upto[0].upper()}{upto[1:]}", raise_cap)
+        self._last.ask(f"Send more of outputs like this from now on? U{upto}", raise_cap)
+        self._tell()
 
     def _filter(self, words: str) -> None:
         self._folds.words = words.strip()
@@ -420,11 +388,32 @@ def _in_view(rows: Rows, path: Sequence[Key]) -> Key | None:
     return next((key for key in reversed(path) if rows.place(key) is not None), None)
 
 
-def _last_line(said: str, hints: Sequence[Piece], width: int) -> Content:
-    width, said = max(10, width), one_line(said)
-    while width_of(said) > width and " · " in said:
-        said = said.rpartition(" · ")[0]
-    return Content(clip(said, width)) if said else fitted(hints, (), width)
+class LastLine(Static):
+    """The last line: what was done, a question, or the keys."""
+
+    said = ""
+    question = ""
+    _then: Callable[[], object] | None = None
+
+    def ask(self, question: str, then: Callable[[], object]) -> None:
+        """Ask instead of showing the keys. The next key answers: Enter or y for yes."""
+        self.question, self._then = question, then
+
+    def answer(self, key: str) -> None:
+        then, self.question, self._then = self._then, "", None
+        if then is not None and key in ("enter", "y"):
+            then()
+
+    def show(self, busy: str, hints: Sequence[Piece], width: int) -> None:
+        width, said = max(10, width), one_line(self.said or busy)
+        while width_of(said) > width and " · " in said:
+            said = said.rpartition(" · ")[0]
+        if self.question:
+            hints, said = (
+                [Piece((self.question,), "bold $foreground", 2), Piece((_ANSWERS,), "$muted", 1)],
+                "",
+            )
+        self.update(Content(clip(said, width)) if said else fitted(hints, (), width))
 
 
 class Folds:

@@ -327,6 +327,16 @@ class TreeRows(ScrollView, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         self._widen()
 
+    def press(self, key: str) -> bool:
+        """Move the mark by a key; return False for any other key."""
+        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -self.page, "pagedown": self.page}
+        ends = {"home": 0, "g": 0, "end": len(self.rows), "G": len(self.rows)}
+        if key in steps:
+            self.move(self.at + steps[key])
+        elif key in ends:
+            self.move(ends[key])
+        return key in steps or key in ends
+
     def move(self, to: int) -> None:
         to = max(0, min(to, len(self.rows) - 1))
         if to != self.at:
