@@ -16,6 +16,7 @@ from prunecli.context.compaction import Options as Compaction
 from prunecli.context.economics import Gate, Market
 from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
+from prunecli.context.old_thinking import thinking_of
 from prunecli.context.pressure import TRIGGER, in_tool_round, pressing, relieve, room
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
 from prunecli.context.state import Context
@@ -308,11 +309,16 @@ class Policy(NamedTuple):
 
 
 def _events(view: View, found: Sequence[tuple[str, Proposal]], source: PruneSource) -> list[PrunApplied]:
-    return [
-        prun_applied(view, source, proposal.edits, strategy=name, reason=proposal.note)
-        for name, proposal in found
-        if proposal.edits
-    ]
+    """Return the events of these proposals. Old thinking has its own, so that an undo can leave it out."""
+    events: list[PrunApplied] = []
+    for name, proposal in found:
+        thinking = [edit for edit in proposal.edits if edit.kind == "strip"]
+        others = [edit for edit in proposal.edits if edit.kind != "strip"]
+        said = f"old thinking is no longer sent: {thinking_of(view.context, thinking)}"
+        for edits, reason in ((thinking, said), (others, proposal.note)):
+            if edits:
+                events.append(prun_applied(view, source, edits, strategy=name, reason=reason))
+    return events
 
 
 def _waiting(why: str, freed: int | None) -> Waiting:

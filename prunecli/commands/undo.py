@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
 from prunecli.context.labels import withheld_by
-from prunecli.context.redo import undo
+from prunecli.context.redo import undo, undoable
 from prunecli.model.events import PrunApplied
 from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
@@ -16,12 +16,17 @@ from prunecli.util.figures import counted, short
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Undo the last prune, all (/undo all) or one by its number (/undo 41)."""
-    live = runtime.session.context.live_pruns()
+    live = undoable(runtime.session.context)
     if not live:
         return [Say("Nothing to undo: no prune is in effect.")]
     chosen = live if arguments == "all" else live[-1:]
     if arguments not in ("", "all"):
         chosen = [record for record in live if str(record.seq) == arguments]
+    if not chosen and any(str(record.seq) == arguments for record in runtime.session.context.live_pruns()):
+        raise UsageError(
+            f"prune {arguments} left out old thinking, which can't come back",
+            "newer thinking was written without it, and the model would lose that instead",
+        )
     if not chosen:
         raise UsageError(
             f"no prune numbered {arguments} is in effect",

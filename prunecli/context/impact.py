@@ -16,6 +16,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Expectations
 from prunecli.context.item_order import covers
 from prunecli.context.lost_thinking import ThinkingSum
+from prunecli.context.old_thinking import thinking_of
 from prunecli.context.state import Context
 from prunecli.context.thoughts import Form, Place, form, left_out_by, thinks
 from prunecli.context.tokens import NOTHING, total
@@ -368,6 +369,11 @@ def judge(
     Without expectations, the expected number of further requests is the number so far.
     """
     found = impact(context, events, market, withholds=False)
+    told = [
+        edit for event in events if all(one.kind == "strip" for one in event.edits) for edit in event.edits
+    ]
+    if told:  # their own reason says it
+        found = replace(found, lost=found.lost.minus(thinking_of(context, told)))
     further = expectations.further(context.requests) if expectations else context.requests
     broken = found.change
     if still := broken.cold if broken else cold(context, market):

@@ -46,6 +46,10 @@ class ThinkingSum(NamedTuple):
     blocks: int = 0
     tokens: int = 0
 
+    def minus(self, other: "ThinkingSum") -> "ThinkingSum":
+        """Return the difference, which is never negative."""
+        return ThinkingSum(max(0, self.blocks - other.blocks), max(0, self.tokens - other.tokens))
+
     def __str__(self) -> str:
         count = f"{self.blocks} thinking block{'s' * (self.blocks != 1)}"
         return count + (f" (~{short(self.tokens)} tokens)" if self.tokens else "")

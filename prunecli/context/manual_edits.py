@@ -14,7 +14,7 @@ from prunecli.context.labels import Key
 from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
-from prunecli.context.redo import undo
+from prunecli.context.redo import undo, undoable
 from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
@@ -342,7 +342,7 @@ def _out_by(context: Context, prun: int, event: PrunApplied) -> set[int]:
 
 
 def _undo(view: View) -> Plan:
-    live = view.context.live_pruns()
+    live = undoable(view.context)
     event = live[-1].event if live else None
     if not isinstance(event, PrunApplied):
         return refused("no prune to undo")

@@ -7,9 +7,25 @@ from prunecli.context.ledger import prun_applied
 from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
+from prunecli.model.claude import is_bound
 from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
 
 REDONE = "the user wanted it again"
+
+
+def undoable(context: Context) -> list[Record]:
+    """Return the prunes in effect that an undo may take back, oldest first.
+
+    If the model binds its thinking, thinking that was left out stays out: a block that came back would invalidate
+    those written meanwhile.
+    """
+    prunes = context.live_pruns()
+    return [one for one in prunes if not _only_strips(one)] if is_bound(context.thoughts.reader) else prunes
+
+
+def _only_strips(record: Record) -> bool:
+    event = record.event
+    return isinstance(event, PrunApplied) and all(edit.kind == "strip" for edit in event.edits)
 
 
 def undo(context: Context, prunes: Sequence[Record]) -> tuple[PrunReverted, *tuple[Pinned, ...]]:

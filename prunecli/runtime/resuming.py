@@ -25,7 +25,7 @@ from prunecli.model.touches import named
 from prunecli.runtime.added_folders import recorded
 from prunecli.runtime.setup import Setup
 from prunecli.session.loading import tail
-from prunecli.session.session import Session, Step, Steps
+from prunecli.session.session import FEATURES, Session, Step, Steps
 from prunecli.session.store import Store, new_id, random_bytes
 from prunecli.tools.files.atomic_write import clear_leftovers
 from prunecli.util.errors import ToolError
@@ -111,9 +111,8 @@ class Resuming:
 
 def fresh(setup: Setup, model: str, store: Store, context: Context, session_id: str = "") -> Session:
     """Return a new session, with this id if given. The file is created with the first record."""
-    started = SessionStarted(
-        session_id or new_id(setup.clock(), random_bytes()), well_formed(str(setup.cwd)), model
-    )
+    id_ = session_id or new_id(setup.clock(), random_bytes())
+    started = SessionStarted(id_, well_formed(str(setup.cwd)), model, requires=FEATURES)
     path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
     return Session(started, context, path=path, clock=setup.clock)
 

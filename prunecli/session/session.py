@@ -61,8 +61,8 @@ class Opening(TypedDict, total=False):
 
 NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
-KNOWN_FEATURES: frozenset[str] = frozenset()
-"""The names in `requires` that this version understands."""
+FEATURES = ("strip",)
+"""The names in `requires` that this version understands, and writes into new sessions, whose edits may need them."""
 
 
 class Session:
@@ -299,7 +299,7 @@ class Session:
         if self._log is not None and not self._log.has_locks and self.path:
             self.notices.append(NO_LOCKS.format(self.path.parent))
         self.running.read()
-        unknown = [name for name in self._started.requires if name not in KNOWN_FEATURES]
+        unknown = [name for name in self._started.requires if name not in FEATURES]
         if unknown or self._started.version > LOG_VERSION:
             self._too_new = True
             self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
@@ -327,7 +327,9 @@ class Session:
             )
         new = session_id or new_id(self._clock(), random_bytes())
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
-        started = SessionStarted(new, well_formed(str(cwd)), self._started.model, parent=parent)
+        started = SessionStarted(
+            new, well_formed(str(cwd)), self._started.model, parent=parent, requires=FEATURES
+        )
         begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
         try:

@@ -12,9 +12,11 @@ from prunecli.agent.assemble import ModelSettings, compaction_request
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.context.economics import Market
 from prunecli.context.impact import Overlay, impact
+from prunecli.context.old_thinking import old_thinking
 from prunecli.context.outline import Outline
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
+from prunecli.context.view import View
 from prunecli.features.inspector.inspecting import Listing
 from prunecli.model.claude import may_read
 from prunecli.model.edits import Edit
@@ -52,6 +54,7 @@ STEPS = (
     "clear",
     "drop",
     "strip",
+    "old",
     "undo",
     "restore",
     "rewind",
@@ -146,6 +149,10 @@ class Play:
                 self.prune([Edit("clear", seq, None, f"[cleared {pick % 2}]")])
             case "drop" | "strip" if heads:
                 self.prune([Edit("drop" if what == "drop" else "strip", heads[pick % len(heads)])])
+            case "old" if edits := old_thinking(View(context, 200_000)):
+                before = set(self.dropped())
+                self.prune(edits)
+                assert set(self.dropped()) <= before, "leaving out the first thinking costs no other"
             case "undo" if context.pruns:
                 self.act(PrunReverted((sorted(context.pruns)[pick % len(context.pruns)],)))
             case "restore" if results:

@@ -4,6 +4,7 @@ Clearing saves writing the result once more and reading it with each further req
 the result is needed again: its probability, by kind, age and size, and all other numbers come from
 `data/expectations.json`. With a warm cache, it prunes only at a prompt, from the result on from which it gains most,
 if the gain is a multiple of the cost of the break, or near the limit of the context, where the gate decides by price.
+Old thinking leaves with a cold batch (`context/old_thinking.py`).
 docs/pruning.md explains the policy on one page.
 """
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from prunecli.context.economics import Market, cold, warmth
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import GROUPS, Expectations, Group
+from prunecli.context.old_thinking import old_thinking
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import outdated_lists, superseded
@@ -62,17 +64,20 @@ def propose(view: View, options: Options) -> Proposal:
     if _done(view):
         return Proposal((), "everything worth clearing is cleared", lambda _: "expected to be worth keeping")
     still = cold(view.context, market) or market.now is None
+    thinking = old_thinking(view) if still else []
+    besides = sum(edit.tokens_saved for edit in thinking)
     at_prompt = not (still or in_tool_round(view.context))
     near = at_prompt and market.near_limit(view.context.counts.context_tokens)
     paying = _paying(view, market, numbers) if at_prompt and not (near or view.forced) else []
     if view.brief and not (still or view.forced or near or paying):
         return Proposal((), _WAITS)
-    edits = paying or _worth(view, market, numbers)[0]
+    edits = paying or _worth(view, market, numbers, besides=besides)[0]
     freed = _freed(view, edits)
     results = f"{len(edits)} result{'s' * (len(edits) != 1)}, ~{short(freed)} tokens"
-    if edits and (still or view.forced or ((near or paying) and not view.losing())):
+    thinking = thinking if freed + besides >= numbers.min_batch else []
+    if thinking or (edits and (still or view.forced or ((near or paying) and not view.losing()))):
         edits = sorted([*edits, *outdated_lists(view, edits)], key=attrgetter("seq"))
-        return Proposal(tuple(edits), "unlikely to be needed again", _why(view, numbers))
+        return Proposal((*thinking, *edits), "unlikely to be needed again", _why(view, numbers))
     if not edits or still:
         return Proposal((), "no result is worth clearing", _why(view, numbers))
     left = warmth(view.context, market)
@@ -124,12 +129,12 @@ def _best_start(view: View, market: Market, edits: list[Edit], gains: list[float
 
 
 def _worth(
-    view: View, market: Market, numbers: Expectations, *, cached: bool = False
+    view: View, market: Market, numbers: Expectations, *, cached: bool = False, besides: int = 0
 ) -> tuple[list[Edit], list[float]]:
     """Return the clears whose expected gain is positive, and the gain of each in USD if prices are known.
 
-    What is `cached` is read by further requests, but not written again. Returns no clears if they free less than the
-    minimum, unless the user asks.
+    What is `cached` is read by further requests, but not written again. Returns no clears if they and what leaves
+    `besides`, in tokens, free less than the minimum, unless the user asks.
     """
     counts = view.context.counts
     rates = market.rates_for(counts.context_tokens)
@@ -155,7 +160,7 @@ def _worth(
         if net > 0:
             edits.append(edit)
             gains.append(net / _MILLION)
-    if not view.forced and _freed(view, edits) < numbers.min_batch:
+    if not view.forced and _freed(view, edits) + besides < numbers.min_batch:
         return [], []
     return edits, gains
 

@@ -29,7 +29,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Block, Json, Text, tool_uses
+from prunecli.model.messages import Block, Json, Text, Thinking, tool_uses
 from prunecli.model.requests import PREAMBLE, CacheTtl, reported_ttl
 from prunecli.model.touches import Touches
 from prunecli.util.frozen import frozen
@@ -37,6 +37,7 @@ from prunecli.util.frozen import frozen
 _PLAN = "prun"
 """The key, in a result's details, of a prune by the model, whose seqs refer to the recorded log."""
 _SENT = (UserMessage, AssistantMessage, ToolResult)
+_SIGNATURE = "recorded"
 _NOT_A_REQUEST = "<synthetic>"
 """The model name in messages that Claude Code itself wrote."""
 
@@ -194,6 +195,8 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
                 for call in tool_uses(content):
                     touches.pop(call.id, None)
                 unedited = replace(event, input_transformations=None, applied_edits=None)
+                if not numbered:
+                    unedited = replace(unedited, content=tuple(map(_signed, content)))
                 yield Step(record.timestamp, record.seq, unedited)
             case ToolResult() as event:
                 details = {key: value for key, value in event.details.items() if key != _PLAN}
@@ -211,6 +214,11 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
             case event:
                 if numbered:
                     yield Step(record.timestamp, record.seq, event)
+
+
+def _signed(block: Block) -> Block:
+    """Return a block as the endpoint made it: recordings leave out the signatures of thinking."""
+    return replace(block, signature=_SIGNATURE) if isinstance(block, Thinking) else block
 
 
 def _says(block: Block) -> bool:

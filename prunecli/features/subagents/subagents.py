@@ -42,7 +42,7 @@ from prunecli.runtime.definition_folders import Shelf, folders
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import preamble
 from prunecli.safety.project_settings import down_to
-from prunecli.session.session import Session
+from prunecli.session.session import FEATURES, Session
 from prunecli.session.store import free_path
 from prunecli.tools.registry import canonical
 from prunecli.tools.tool import ToolOutput
@@ -195,7 +195,8 @@ class Subagents:
             id_ = f"{parent.id}-t{number}"
             path = free_path(parent.path.with_name(f"{id_}.jsonl")) if parent.path else None
             place = {"id": parent.id, "seq": seq, "tool_use_id": call_id}
-            started = SessionStarted(path.stem if path else id_, str(host.setup.cwd), model, parent=place)
+            own, folder = path.stem if path else id_, str(host.setup.cwd)
+            started = SessionStarted(own, folder, model, parent=place, requires=FEATURES)
             session = Session(started, host.new_context(), path=path, clock=host.setup.clock)
         inner.switch(session)
         self.children.append(child)
