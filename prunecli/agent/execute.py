@@ -21,6 +21,7 @@ from prunecli.model.touches import Touches
 from prunecli.safety.permissions.verdict import Verdict
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
+from prunecli.tools.processes.screen import with_handle
 from prunecli.tools.tool import Checks, Tool, ToolContext, ToolOutput, bounded_output, shown, touches_of
 from prunecli.util.errors import StorageFailed, ToolError
 from prunecli.util.frozen import frozen
@@ -335,10 +336,14 @@ class Executor:
             ended.duration,
             ended.measured.tokens,
         )
-        self.session.keep(cut.of(result, self.session.next_seq) if cut else result)
+        seq = self.session.next_seq
+        result = cut.of(result, seq) if cut else result
+        if output.raw is not None:
+            result = with_handle(result, seq if "raw" in details and "recall" in self.tools else None)
+        self.session.keep(result)
 
     def _raw(self, data: bytes) -> Json:
-        """Store bytes that are not valid text beside the log; return None if that fails."""
+        """Store the bytes behind a text beside the log; return None if that fails."""
         try:
             return self.session.keep_bytes(data)
         except StorageFailed:

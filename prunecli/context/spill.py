@@ -70,7 +70,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     if touches.is_nothing:
         return None if call.name in _WHOLE else "bash" if call.name == JOBS else "other"
     if touches.runs:
-        return "print" if all(map(_prints, touches.runs)) else "bash"
+        return "print" if all(map(prints_files, touches.runs)) else "bash"
     if touches.searches:
         return "search"
     if touches.changes:
@@ -79,7 +79,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
 
 
 @lru_cache(maxsize=1024)
-def _prints(command: str) -> bool:
+def prints_files(command: str) -> bool:
     """Return whether a command only prints files."""
     try:
         line = parse(command)

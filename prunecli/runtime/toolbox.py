@@ -108,6 +108,7 @@ def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) ->
         ToolLimits(min(tools.max_output_bytes, now.window), tools.bash_timeout),
         plan_prun=lambda tokens, memo: host.choices.policy_at(None).plan(context, tokens, memo),
         recall=lambda seq: original(context, seq),
+        raw=lambda seq: _raw(host, seq),
         pages=_pages(host, now),
         confine=host.sandbox.confine(granted=granted, reads=reads),
         approved=approved,
@@ -116,6 +117,11 @@ def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) ->
         media=now.media,
         ask=host.inquiries.ask,
     )
+
+
+def _raw(host: "Host", seq: int) -> str:
+    entry = host.session.context.entries.get(seq)
+    return host.session.kept_text(entry.details.get("raw")) if entry else ""
 
 
 def original(context: Context, seq: int) -> tuple[Block, ...]:

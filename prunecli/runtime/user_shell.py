@@ -11,6 +11,7 @@ from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.session import Session
 from prunecli.tools.processes.sandboxing import bare
+from prunecli.tools.processes.screen import RAW_HANDLE
 from prunecli.tools.tool import bounded_output
 from prunecli.util.errors import ToolError
 
@@ -67,6 +68,7 @@ async def shell(
             raise
         output = bounded_output(output, runtime.config.tools.max_output_bytes)
         text = "\n".join(block.text for block in output.content if isinstance(block, Text))
+        text = text.replace(RAW_HANDLE, "]")
         if show_model:
             so_far(text)
             session.keep(UserMessage((Text(key), Text(text)), "command"))

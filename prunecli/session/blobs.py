@@ -70,6 +70,11 @@ class Blobs:
         """Store bytes as a blob. Raises StorageFailed."""
         return self._write(data, media_type)
 
+    def text_of(self, block: Blob) -> str:
+        """Return stored bytes as text; "" if they are gone or were altered."""
+        found = self._get(block, [])
+        return found.text if isinstance(found, Text) else ""
+
     def commit(self) -> None:
         """Make all stored blobs durable; may run in a thread. Raises StorageFailed.
 

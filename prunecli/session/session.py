@@ -11,7 +11,7 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from prunecli.context import render
 from prunecli.context.state import Context
-from prunecli.model.codec import block_to_json, well_formed
+from prunecli.model.codec import block_from_json, block_to_json, well_formed
 from prunecli.model.events import (
     LOG_VERSION,
     Event,
@@ -19,7 +19,7 @@ from prunecli.model.events import (
     SessionStarted,
     SettingChanged,
 )
-from prunecli.model.messages import Json
+from prunecli.model.messages import Blob, Json
 from prunecli.model.signals import FileMoved, Notice, SessionEvent
 from prunecli.plugins.features import available
 from prunecli.session.blobs import Blobs
@@ -152,6 +152,11 @@ class Session:
         """Store bytes beside the log. Returns a blob block, or None for a session without a file. Raises
         StorageFailed."""
         return block_to_json(self._blobs.keep(data)) if self._blobs else None
+
+    def kept_text(self, value: Json) -> str:
+        """Return bytes that `keep_bytes` stored, as text; "" if there are none."""
+        block = block_from_json(value) if isinstance(value, dict) else None
+        return self._blobs.text_of(block) if self._blobs and isinstance(block, Blob) else ""
 
     @property
     def stuck(self) -> bool:

@@ -9,14 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar
 
+from prunecli.context.spill import prints_files
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.command import Ended, Moved, run_movable
 from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.moving import JobControl, Moving
-from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.processes.sandboxing import Blocked, bare
+from prunecli.tools.processes.screen import Screen, folded_note
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
@@ -92,12 +93,12 @@ class Bash:
         timeout = context.limits.bash_timeout if given.timeout is None else given.timeout
         if not 0 < timeout <= MAX_TIMEOUT:
             raise ToolError(f"timeout is in seconds, more than 0 and at most {MAX_TIMEOUT:.0f}.")
-        output = HeadAndTail(context.limits.max_output_bytes)
+        output = Screen(context.limits.max_output_bytes, folds=not prints_files(given.command))
         background = getattr(given, "background", False)
         jobs: JobControl | None = context.parts.get("jobs")
         moving = jobs.movable(soon=background) if jobs else None
         shown = _Paced(PROGRESS_INTERVAL, lambda: context.progress(output.latest()))
-        kept = _Paced(KEEP_INTERVAL, lambda: context.so_far(output.text(KEPT_BYTES)[0]))
+        kept = _Paced(KEEP_INTERVAL, lambda: context.so_far(output.ended().text(KEPT_BYTES)[0]))
 
         def take(data: bytes) -> bool:
             output.add(data)
@@ -110,7 +111,7 @@ class Bash:
             limit = MAX_TIMEOUT if background and given.timeout is None else timeout
             over = await _run(given, shell, context, output, take, limit, moving)
         except asyncio.CancelledError:
-            context.so_far(output.text(context.limits.max_output_bytes)[0])
+            context.so_far(output.ended().text(context.limits.max_output_bytes)[0])
             raise
         finally:
             shown.close()
@@ -131,7 +132,7 @@ async def _run(
     given: BashInput,
     shell: str,
     context: ToolContext,
-    output: HeadAndTail,
+    output: Screen,
     take: Callable[[bytes], bool],
     time_limit: float,
     moving: Moving | None,
@@ -159,18 +160,18 @@ async def _run(
         )
         if isinstance(ended, Moved):
             assert moving  # noqa: S101  # nothing else moves a command
-            printed = output.text(context.limits.max_output_bytes)[0]
+            printed = output.ended().text(context.limits.max_output_bytes)[0]
             return moving.moved(ended, given.command, box, stack.pop_all(), printed)
         ended = without_sandbox(ended, box.program)
-        blocked = (box.explain if ended.exit_code else box.hints)(output.text(KEPT_BYTES)[0])
+        blocked = (box.explain if ended.exit_code else box.hints)(output.raw.text(KEPT_BYTES)[0])
         renamed = await asyncio.to_thread(box.afterwards)
     return ended, blocked, [f"[{line}]" for line in (blocked.line, renamed) if line]
 
 
-def _order(moving: Moving, output: HeadAndTail, seconds: float) -> bytes:
+def _order(moving: Moving, output: Screen, seconds: float) -> bytes:
     """Return the order to the supervisor to keep the output from now on."""
     try:
-        return moving.output.order(output.newest, output.total, output.lines, seconds)
+        return moving.output.order(output.raw.newest, output.raw.total, output.raw.lines, seconds)
     except OSError as error:
         raise ToolError(f"The output cannot be kept in {error.filename}: {error.strerror}.") from error
 
@@ -199,9 +200,12 @@ class _Paced:
         self._act()
 
 
-def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> ToolOutput:
+def _result(output: Screen, ended: Ended, notes: list[str], limit: int) -> ToolOutput:
+    raw, shown = output.raw, output.ended()
+    if output.is_folded:
+        notes.insert(0, folded_note(raw.total - shown.total))
     reserve = sum(len(note.encode()) + 1 for note in notes) + len(TRUNCATION_MARKER) + 1
-    text, cut = output.text(max(limit - reserve, limit // 2))
+    text, cut = shown.text(max(limit - reserve, limit // 2))
     if cut:
         text += TRUNCATION_MARKER
     if notes:
@@ -209,13 +213,13 @@ def _result(output: HeadAndTail, ended: Ended, notes: list[str], limit: int) -> 
         text += "\n".join(notes)
     details: dict[str, Json] = {
         "exit_code": ended.exit_code,
-        "bytes": output.total,
+        "bytes": raw.total,
         "truncated": cut,
         "timed_out": ended.timed_out,
         "left": list(ended.left),
     }
     result = text_output(text, details, is_error=ended.timed_out or ended.exit_code != 0)
-    return result if output.is_text else replace(result, raw=output.raw)
+    return replace(result, raw=raw.raw) if output.is_folded or not raw.is_text else result
 
 
 def without_sandbox(ended: Ended, program: str) -> Ended:

@@ -5,6 +5,7 @@ The text comes in pages and is an ordinary result: the prune stays in effect, an
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Annotated, ClassVar
 
@@ -18,12 +19,13 @@ from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
 
 _NOTE_BYTES = 200
+_RAW = "raw"
 
 
 @frozen
 class RecallInput:
     entry: Annotated[int, "the number after 'recall'"]
-    lines: Annotated[str | None, "such as 200-260"] = None
+    lines: Annotated[str | None, "such as 200-260; raw: the bytes before folding"] = None
 
 
 class Recall:
@@ -48,7 +50,13 @@ class Recall:
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
         if context.recall is None:
             raise ToolError("recall is not available here")
-        content = await paged(context.recall(given.entry), given, context)
+        original = context.recall(given.entry)
+        if (given.lines or "").startswith(_RAW):
+            if not (raw := context.raw(given.entry)):
+                raise ToolError(f"Entry {given.entry} has no bytes besides its text")
+            original = (Text(raw),)
+            given = replace(given, lines=(given.lines or "").removeprefix(_RAW).strip() or None)
+        content = await paged(original, given, context)
         return ToolOutput(content, details={"recalled": given.entry})
 
 

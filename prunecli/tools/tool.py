@@ -37,8 +37,8 @@ SeenState = Literal["seen", "changed", "unseen"]
 class ToolOutput:
     """The result of a call. `content` is for the model. `details` are for the screen and the log, and are never sent.
 
-    `raw` are the original bytes if they are not valid text; the log keeps them as a blob. `blocked` is what the
-    sandbox kept from a command; it is not recorded.
+    `raw` are the original bytes if they are not valid text, or if a screen does not show all of them; the log keeps
+    them as a blob. `blocked` is what the sandbox kept from a command; it is not recorded.
     """
 
     content: tuple[Block, ...]
@@ -90,6 +90,10 @@ Recall = Callable[[int], tuple[Block, ...]]
 """seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
 
 
+def _none(_: int) -> str:
+    return ""
+
+
 @frozen
 class Pages:
     """The pages of `recall`: at most `tokens`, as `count` counts them."""
@@ -105,8 +109,9 @@ class ToolContext:
     Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
     complete environment of child processes, without keys. `progress` shows the last lines of output; `so_far` keeps
     all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user allowed
-    this call. `media` describes the files that the model can see.
-    `parts` are what features and plugins have for tools, by name. `ask` is None if nobody can be asked, and `pages`
+    this call. `raw` returns the output before folding, "" if it is not kept. `media` describes the files that the
+    model can see. `parts` are what features and plugins have for tools, by name. `ask` is None if nobody can be
+    asked, and `pages`
     in older sessions, whose `recall` takes no lines.
     """
 
@@ -119,6 +124,7 @@ class ToolContext:
     so_far: Callable[[str], None] = lambda _: None
     plan_prun: PlanPrun | None = None
     recall: Recall | None = None
+    raw: Callable[[int], str] = _none
     pages: Pages | None = None
     confine: Sandboxing = bare
     approved: bool = False

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from prunecli.context.spill import prints_files
 from prunecli.model.messages import Json
 from prunecli.tools.bash import KEPT_BYTES, end_of, left_of, without_sandbox
 from prunecli.tools.files.decoding import decoded, first_bytes, fitting_end
 from prunecli.tools.processes.background import Child, KeptOutput, stop_detached
 from prunecli.tools.processes.command import Ended, Moved
-from prunecli.tools.processes.output import HeadAndTail
 from prunecli.tools.processes.sandboxing import SandboxedCommand
+from prunecli.tools.processes.screen import Screen, folded_note
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolOutput, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import duration
@@ -216,17 +217,21 @@ class Job:
         exist."""
         over = self.over
         data, gap, first = self._lines(lines) if lines else self._new(over=over)
-        kept = HeadAndTail(limit)
-        kept.add(data)
-        text, cut = kept.text(max(limit - NOTE_BYTES, limit // 2))
+        output = Screen(limit, folds=not prints_files(self.command))
+        output.add(data)
+        text, cut = output.ended().text(max(limit - NOTE_BYTES, limit // 2))
         text += TRUNCATION_MARKER if cut else ""
         text += "" if not text or text.endswith("\n") else "\n"
         count = data.count(b"\n") + (not data.endswith(b"\n")) if data else 0
         shown = f"lines {first}-{first + count - 1}" if count else "no new output"
         text += "".join(f"{note}\n" for note in self._notes) if over and not lines else ""
         more = f"[… {gap:,} bytes are no longer kept …]\n" if gap else ""
-        output = text_output(f"{more}{text}[job {self.number}: {self.state} | {shown}]", {"bytes": len(data)})
-        return output if kept.is_text else ToolOutput(output.content, False, output.details, raw=kept.raw)
+        if output.is_folded:
+            more += f"{folded_note(len(data) - output.ended().total)}\n"
+        said = f"{more}{text}[job {self.number}: {self.state} | {shown}]"
+        result = text_output(said, {"bytes": len(data)})
+        raw = output.raw.raw if output.is_folded or not output.raw.is_text else None
+        return ToolOutput(result.content, False, result.details, raw=raw)
 
     def _new(self, *, over: bool) -> tuple[bytes, int, int]:
         """Return the output since the last call, without an incomplete character at its end."""
