@@ -18,13 +18,8 @@ async def results(
     script = [*map(calls, rounds), says("ok")]
     runtime = start(folder, script, sets=("permissions.mode=auto", *sets), keep_log=keep)
     await runtime.submit("go")
-    found = [r.event for r in runtime.session.records if isinstance(r.event, ToolResult)]
-    seqs = [r.seq for r in runtime.session.records if isinstance(r.event, ToolResult)]
-    assert all(
-        f"recall {seq} raw" in said(one)
-        for seq, one in zip(seqs, found, strict=True)
-        if "recall " in said(one)
-    )
+    found = {r.seq: r.event for r in runtime.session.records if isinstance(r.event, ToolResult)}
+    assert all(f"recall {seq} raw" in said(one) for seq, one in found.items() if "recall " in said(one))
     await runtime.close()
     return found
 
