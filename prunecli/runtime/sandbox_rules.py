@@ -10,8 +10,8 @@ from pathlib import Path
 
 from prunecli.config.effective import Config
 from prunecli.safety.permissions import path_patterns
-from prunecli.safety.permissions.git_config import config_doubt, holds_credentials
-from prunecli.safety.permissions.places import is_kept_inside, resolve
+from prunecli.safety.permissions.git import config_doubt
+from prunecli.safety.permissions.places import holds_credentials, is_kept_inside, resolve
 from prunecli.safety.permissions.rules import Rule, parse_rule
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.sandbox.canary import choose

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from prunecli.safety.permissions.git_config import git_settings, neutral_git_environment
+from prunecli.safety.permissions.git import git_settings, neutral_git_environment
 from prunecli.util.programs import outside_path
 
 _CHANGE_MEANING = frozenset(

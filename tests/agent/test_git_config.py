@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prunecli.safety.command_env import ReadingEnvironment, unattended_environment
-from prunecli.safety.permissions.git_config import config_doubt, neutral_git_environment, repository_doubt
+from prunecli.safety.permissions.git import config_doubt, neutral_git_environment
 from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, corpus, scene
 
@@ -330,7 +330,7 @@ def test_a_git_file_that_cannot_be_followed_is_asked_about(tmp_path: Path, conte
 def test_a_git_folder_is_no_place_to_run_git_in(repository: Repository) -> None:
     assert repository.here.bash("git log", cwd=repository.root / ".git").kind == "ask"
     assert repository.here.bash("git log", cwd=repository.root / ".git" / "refs").kind == "ask"
-    assert "inside a .git folder" in repository_doubt(repository.root / ".git", reads_worktree=False)
+    assert "inside a .git folder" in repository.here.bash("git log", cwd=repository.root / ".git").reason
 
 
 def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgment(repository: Repository) -> None:
@@ -352,7 +352,7 @@ def test_special_files_in_place_of_a_configuration_do_not_hang_the_judgment(repo
         '[lfs]\n\trepositoryformatversion = 0\n[lfs "https://x/y.git/info/lfs"]\n\taccess = basic\n',
         '[credential]\n\thelper = store\n[credential "https://github.com"]\n\thelper = !gh auth git-credential\n',
         '[http "https://github.com/"]\n\textraheader = AUTHORIZATION: basic x\n',
-        '[merge "npm"]\n\tname = x\n\tdriver = npx npm-merge-driver %A %O %B %P\n',
+        "[blame]\n\tignoreRevsFile = .git-blame-ignore-revs\n",
     ],
 )
 def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
@@ -373,7 +373,11 @@ def test_a_plain_configuration_raises_no_doubt(text: str) -> None:
         *("[extensions]\n\tpartialClone = origin\n", '[url "x"]\n\tinsteadOf = y\n'),
         *("[alias]\n\tstatus = !x\n", "[gpg]\n\tprogram = x\n", "[pager]\n\tlog = x\n"),
         *("[pretty]\n\tx = %GG\n", "\ufeff[core]\n", "[core]\n\tbare = false\x00\n\tfsmonitor = x\n"),
-        "[core\n]\n",
+        *(
+            "[core\n]\n",
+            '[merge "npm"]\n\tdriver = npx npm-merge-driver %A %O %B %P\n',
+            "[safe]\n\tdirectory = *\n",
+        ),
     ],
 )
 def test_a_configuration_with_anything_else_is_doubt(text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.safety.command_env import unattended_environment
-from prunecli.safety.permissions.git_redirects import leads_elsewhere
+from prunecli.safety.permissions.git import leads_elsewhere
 from prunecli.safety.permissions.verdict import Rules
 from tests.agent.judged import Scene, scene
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from prunecli.safety.permissions.git_config import config_doubt
+from prunecli.safety.permissions.git import config_doubt
 from prunecli.safety.permissions.places import is_kept_inside
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from prunecli.model.shell import MAX_LINE, Doubt, Line
+from prunecli.safety.permissions.git import GIT_FORMS
 from prunecli.safety.permissions.harmless_commands import CHANGING, FORMS, Form, Words
-from prunecli.safety.permissions.harmless_git import GIT_FORMS
 from prunecli.safety.permissions.places import Unresolvable, resolve
 from prunecli.safety.permissions.scope import CommandScope, Harm
 from prunecli.util.sanitize import one_line, shortened
@@ -47,6 +47,27 @@ _KNOWN = {
     ),
 }
 """What programs do, by name without digits. All others can change files."""
+_PRINTS = frozenset(
+    {
+        *(
+            "awk",
+            "expr",
+            "fold",
+            "gofmt",
+            "hexdump",
+            "jq",
+            "lsof",
+            "nm",
+            "objdump",
+            "od",
+            "pgrep",
+            "popd",
+            "ps",
+        ),
+        *("pushd", "readelf", "size", "ss", "strings", "top", "type", "ulimit", "which"),
+    }
+)
+"""Programs that print, unless an option makes them do more."""
 _CODE = re.compile(r"-\w*[ce]|--eval|-|-p")
 _INSTALLERS = frozenset(
     {"brew", "bun", "bundle", "cargo", "gem", "npm", "pdm", "pip", "pipenv", "pnpm", "poetry", "uv", "yarn"}
@@ -84,10 +105,9 @@ def described(words: Words, doubt: Doubt, around: CommandScope) -> Doubt:
         (doubt.reason == UNLISTED and _of(words))
         or (words[0] == "sed" and any(map(_IN_PLACE.fullmatch, words[1:])) and CHANGES)
         or (words[0] == "find" and _find(words))
-        or (words[0] == "xargs" and (harm := _of(words)) != CHANGES and harm)
         or (words[0] == "git" and _git(words))
     )
-    return Harm(_here(known, around)) if known else doubt
+    return Harm(_here(known, around)) if known and known != UNLISTED else doubt
 
 
 def _of(words: Sequence[str]) -> str:
@@ -102,6 +122,8 @@ def _of(words: Sequence[str]) -> str:
     after = [word for word in words[1:3] if word != "pip"]
     if name in _INSTALLERS and ((after[:1] and after[0] in _INSTALL) or words == ("yarn",)):
         return _INSTALLS
+    if name in FORMS or name in _PRINTS:
+        return UNLISTED
     known = _KNOWN.get(name, "")
     if known == RUNS and len(words) > 1 and _CODE.fullmatch(words[1]):
         return CODE
@@ -149,7 +171,7 @@ def of_text(text: str, doubt: str, words: Sequence[str], around: CommandScope) -
     commands = [part for part in parts if part and part[0] not in _NO_PROGRAMS]
     clauses = list[str]()
     for command in commands:
-        if command[0] in FORMS or ((harm := _of(command)) == CHANGES and command[0] not in CHANGING):
+        if (harm := _of(command)) == UNLISTED or (harm == CHANGES and command[0] not in CHANGING):
             continue
         name = "" if len(commands) == 1 else f"`{' '.join(command[:3])}` "
         clauses.append(f"{name}{_here(harm, around)}")

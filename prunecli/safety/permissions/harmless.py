@@ -1,4 +1,4 @@
-"""Decides whether a shell line only reads, so that it may run without asking.
+"""Decides whether a shell line plainly only reads, so that it may run without asking and without a sandbox.
 
 Each command of the line must pass on its own: its name and options are listed, and it reads only from places that
 need no approval. Listed commands never change the environment or files, so one part cannot affect another; a `cd`
@@ -9,36 +9,40 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, product
+from itertools import chain, islice, product
 from pathlib import Path
 
-from prunecli.model.shell import Doubt, Glob, Line, Open, Value
-from prunecli.safety.permissions.command_options import Given, check_counts, read_options
-from prunecli.safety.permissions.git_reading import read_git
-from prunecli.safety.permissions.globs import TooMany, chooses_secrets, expand
+from prunecli.model.shell import Doubt, Glob, Line, Open
+from prunecli.safety.permissions.git import read_git
 from prunecli.safety.permissions.harm import UNLISTED, described, of_line
 from prunecli.safety.permissions.harmless_commands import (
     FORMS,
-    INSIDE_QUERIES,
     QUERIES,
-    SHOWS_PROCESSES,
     Form,
+    Given,
     Words,
+    check_counts,
+    pattern_first,
+    read_options,
+    sed_doubt,
 )
-from prunecli.safety.permissions.listings import check_reader, command_of_xargs, listed
-from prunecli.safety.permissions.places import Place, Unresolvable, real_path, resolve
-from prunecli.safety.permissions.scope import CommandScope, Harm, Reading
-from prunecli.safety.permissions.sweeps import Sweep, files_below, links_below, sweep_of_grep, sweep_of_rg
-from prunecli.safety.permissions.variables import TAKES_TEXT, TESTS, check_unknown, tested, variants
+from prunecli.safety.permissions.path_patterns import braces, chooses_secrets, component_regex, expand
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, real_path, resolve
+from prunecli.safety.permissions.scope import CommandScope, Reading, files_below
 from prunecli.tools.files.secret_paths import folded
+from prunecli.tools.searching.secrets import MAX_ENTRIES
 from prunecli.util.programs import program_doubt
+from prunecli.util.regular import read_regular
 
-_BUILTINS = frozenset({"<", "echo", "pwd", *TESTS, ":", "true", "false", "type", "command", "cd", "printf"})
+_BUILTINS = frozenset({"<", "echo", "pwd", ":", "true", "false", "type", "command", "cd", "printf", "test"})
 _ENTERED = frozenset({".git", ".prunecli"})
 """Folders that no `cd` may enter without asking."""
 _LOOKS_UP = frozenset({"which", "type", "command"})
-_FOLLOWS = frozenset({"-R", "--dereference-recursive"})
+_READS_CWD = frozenset({"ls", "du", "tree"})
+_RECURSIVE = frozenset({"-r", "-R", "--recursive"})
 _SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
+_HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-.", "--no-ignore", "--no-ignore-vcs"})
+_IGNORES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _MAX_FOLDERS = 4
 """Maximum folders that a command may run in, if that depends on the success of an earlier `cd`."""
 
@@ -52,8 +56,7 @@ def read_line(line: Line, around: CommandScope) -> tuple[Reading, ...]:
         words: Words = ()
         try:
             words, places = next(parts)
-            for place in places:
-                readings += [read_command(each, place) for each in variants(words, place)]
+            readings += [read_command(words, place) for place in places]
         except StopIteration:
             break
         except Doubt as doubt:
@@ -70,12 +73,10 @@ def located(line: Line, around: CommandScope) -> Iterator[tuple[Words, Sequence[
     """
     unsure = not line.flat or any(join in (";", "||") for join in line.joins)
     joins = ("&&", *line.joins, "&&")
-    places, feed = [around], tuple[Words, ...]()
+    places = [around]
     for index, words in enumerate(line.commands):
         if words[0] != "cd":
-            feed = (*feed, line.commands[index - 1]) if joins[index] == "|" else ()
-            if index - 1 in line.merged:
-                feed = (("2>&1",),)  # error messages are no file names
+            feed = line.commands[index - 1][0] if joins[index] == "|" else ""
             yield words, [replace(place, feed=feed) for place in places]
             continue
         if "|" in (joins[index], joins[index + 1]):
@@ -113,68 +114,34 @@ def read_command(words: Words, around: CommandScope, *, by_rule: bool = False) -
     try:
         if not around.holds(resolve(".", around.cwd, around.home)):
             raise Doubt("it would run outside the workspace")
-        feed = _feed(words[-1])
-        if (feed and words[0] not in TAKES_TEXT) or words[0] == "xargs":
-            return _on_files(words, feed, around)
-        check_unknown(words)
+        if any(isinstance(word, Open) for word in words):
+            raise Doubt("it uses a variable or substitution")
+        if words[0] == "[" and words[-1] == "]":
+            words = ("test", *words[1:-1])
         words = _expanded(words, around)
-        query = _is_query(words, around)
+        plain = not any(isinstance(word, Glob) or " " in word for word in words)
+        query = plain and re.fullmatch(QUERIES, " ".join(words))
         if not query and not is_listed(words[0]):
             raise Doubt(UNLISTED)
         _check_programs(words, around)
-        if words[0] in SHOWS_PROCESSES and not (around.walled or by_rule):
-            raise Harm("shows the arguments of other programs, which may contain secrets")
         if query:
             return Reading()
         if words[0] == "git":
             return read_git(words, around, by_rule=by_rule)
         if words[0] == "find":
             return _find(words, around)
-        if words[0] in TESTS:
-            return Reading(tuple(around.readable(path, names_only=True) for path in tested(words)))
         form = FORMS[words[0]]
-        return _listed(words[0], form, read_options(form, words[1:]), around)
+        given = read_options(form, words[1:], only_operands=words[0] == "echo")
+        check_counts(words[0], form, given)
+        return _listed(words[0], form, given, around)
     except Unresolvable as error:
         raise Doubt(f"it uses a path that can't be resolved ({error})") from None
-
-
-def _feed(word: str) -> tuple[Words, ...]:
-    """Return the pipeline whose output a word stands for, if it is nothing else."""
-    only = word.parts[0] if isinstance(word, Open) and len(word.parts) == 1 else ""
-    return only.feed if isinstance(only, Value) and not only.name else ()
-
-
-def _on_files(words: Words, feed: tuple[Words, ...], around: CommandScope) -> Reading:
-    """Judge a command on the files that a pipeline lists, as its last words or through xargs.
-
-    Only a sandbox makes this harmless: a listing that was misread could name secrets, which a sandbox hides.
-    """
-    if not around.walled:
-        raise Doubt("it passes on a list of files, which needs a sandbox")
-    if words[0] == "xargs":
-        command, feed = command_of_xargs(words), around.feed
-    else:
-        command = words[:-1]
-    if not feed or any(isinstance(word, Glob | Open) for word in command):
-        raise Doubt("it passes on an unknown list of files")
-    check_reader(command)
-    _check_programs(words, around)
-    files = listed(feed, around)
-    sample = os.path.relpath(files.paths[0], around.cwd) if files.paths else "none"
-    reading = read_command((*command, sample), replace(around, feed=()))
-    return Reading(reading.places, files)
-
-
-def _is_query(words: Words, around: CommandScope) -> bool:
-    """Return whether the command only prints versions or what is installed."""
-    text = " ".join(words)
-    if any(isinstance(word, Glob) or " " in word for word in words):
-        return False
-    return bool(re.fullmatch(QUERIES, text) or (around.walled and re.fullmatch(INSIDE_QUERIES, text)))
+    except TooMany:
+        raise Doubt("it searches too many files to check for secrets") from None
 
 
 def is_listed(program: str) -> bool:
-    return program in FORMS or program in ("git", "find") or program in TESTS
+    return program in FORMS or program in ("git", "find", "[")
 
 
 def _expanded(words: Words, around: CommandScope) -> Words:
@@ -188,25 +155,19 @@ def _expanded(words: Words, around: CommandScope) -> Words:
             matches = expand(word, around.cwd)
         except TooMany:
             raise Doubt(f"the wildcard {word} matches too many files") from None
-        if not matches and _is_hidden_choice(word):
+        hides = chooses_secrets(word) or word.rpartition("/")[2].startswith(("?", "["))
+        if not matches and hides:
             raise Doubt(f"the wildcard {word} matches no file")
-        if not matches:
-            matches = [str(word)]  # bash leaves it unchanged: `--include=*.py`
-            if word.startswith("-"):
-                found += matches
-                continue
+        if not matches and word.startswith("-"):
+            found.append(str(word))  # bash leaves it unchanged: `--include=*.py`
+            continue
         form = FORMS.get(found[0])
-        for match in matches:
+        for match in matches or [word]:
             if match.startswith("-"):
                 raise Doubt(f"the wildcard {word} matches {match!r}, which looks like an option")
-            around.readable(match, names_only=bool(form and (form.names_only or form.all_text)))
-        found.extend(map(Glob, matches))
+            around.readable(match, names_only=bool(form and (form.names_only or found[0] == "echo")))
+            found.append(Glob(match))
     return tuple(found)
-
-
-def _is_hidden_choice(glob: str) -> bool:
-    """Return whether a glob obscures the name that it matches, or selects secrets."""
-    return chooses_secrets(glob) or glob.rpartition("/")[2].startswith(("?", "["))
 
 
 def _check_programs(words: Words, around: CommandScope) -> None:
@@ -222,70 +183,91 @@ def _check_programs(words: Words, around: CommandScope) -> None:
 
 
 def _listed(name: str, form: Form, given: Given, around: CommandScope) -> Reading:
-    check_counts(name, form, given)
-    if doubt := form.doubt(given.operands):
-        raise Doubt(doubt)
+    operands = given.operands
+    if form.operands == "text first" and pattern_first(given):
+        operands = operands[1:]
+    _check_texts(name, form, given)
     if form.operands == "texts":
         return Reading()
-    drop = form.operands == "text first" and not given.options & form.no_text
-    operands = given.operands[1:] if drop else given.operands
-    texts = (
-        given.operands[:1] if drop else [value for option, value in given.values if option in form.no_text]
+    searches = (name == "rg" and "--files" not in given.options) or (
+        name == "grep" and given.options & _RECURSIVE
     )
-    for text in texts:
-        if doubt := form.scripts(text):
-            raise Doubt(doubt)
-    sweeps = bool(form.sweeps & (given.options | {""})) and not given.options & form.no_contents
-    piped = around.feed and around.feed[-1][0] != "<"  # rg searches no input that is a folder or device
-    if not operands and name == "rg" and piped and not given.options & form.no_contents:
-        return Reading()  # it searches its input
-    if not operands and (form.reads_cwd or sweeps):
+    if name == "rg" and not searches and given.options & {"--json", "-c", "--count"}:
+        raise Doubt("`rg` may search instead of listing files")  # some versions do
+    if not operands and name == "rg" and searches and around.feed not in ("", "<"):  # not a folder or device
+        return Reading()
+    if not operands and (name in _READS_CWD or name == "rg" or searches):
         operands = (".",)
     places = tuple(around.readable(word, names_only=form.names_only) for word in operands if word != "-")
     for word in given.suspects:
         around.readable(word)
-    if form.no_folders and any(os.path.isdir(place.real) for place in places):
+    if name in ("diff", "cmp") and any(os.path.isdir(place.real) for place in places):
         raise Doubt("it compares folders and follows their links")
-    if form.follows:
-        return Reading(places, _followed(form.follows, places, around))
-    if not sweeps:
+    if not searches:
         return Reading(places)
-    _check_globs(name, given)
-    roots = tuple(end for place in places for end in place.ends)
-    if given.options & _FOLLOWS and _has_links(roots):
+    if "-R" in given.options and any(map(_holds_links, places)):
         raise Doubt("it follows links, which may lead out of the workspace")
-    sweep = sweep_of_rg(roots, given) if name == "rg" else sweep_of_grep(roots, given)
-    around.check(sweep)
-    return Reading(places, sweep)
+    shown = tuple(_searched(name, given, tuple(end for place in places for end in place.ends)))
+    around.check(shown)
+    return Reading(places, shown)
 
 
-def _check_globs(name: str, given: Given) -> None:
+def _check_texts(name: str, form: Form, given: Given) -> None:
+    """Raise Doubt if a script or format may do more than print."""
+    scripts = [value for option, value in given.values if option in ("-e", "--expression")]
+    for text in scripts or given.operands[:1]:
+        if name == "sed" and (doubt := sed_doubt(text)):
+            raise Doubt(doubt)
+        if form.text and (isinstance(text, Glob) or not re.fullmatch(form.text, text)):
+            raise Doubt(f"{text!r} may do more than print")
+    if name == "awk" and any("=" in word for word in given.operands[1:]):
+        raise Doubt("it assigns a variable")
+
+
+def _searched(name: str, given: Given, roots: Words) -> Iterator[str]:
+    """Yield the files that a search below the roots may show: rather too many than too few, since ignored files count
+    too. Raises Doubt, TooMany."""
+    chosen = list[re.Pattern[str]]()
     for option, value in given.values:
-        if option in _SELECTS and value.startswith("="):
-            raise Doubt(f"`{name}` may ignore the first character of {value!r}")  # `-g=x` is `-g x`
-        if option in _SELECTS and not value.startswith("!") and chooses_secrets(value):
-            raise Doubt(f"{value!r} selects files that may contain secrets")
+        for word in braces(value) if option in _SELECTS and not value.startswith("!") else ():
+            if not re.fullmatch(r"[\w./@+*?-]+", word) or chooses_secrets(word):
+                raise Doubt(f"{value!r} may select files that contain secrets")
+            last = word.rstrip("/").rpartition("/")[2]
+            chosen.append(re.compile(component_regex(last).pattern, re.IGNORECASE | re.DOTALL))
+    if name == "grep" and any(option == "--exclude" for option, _ in given.values):
+        chosen = []  # which of the two wins depends on their order
+    every = name == "grep" or bool(given.options & _HIDDEN)
+    for root in roots:
+        for path in files_below(root):
+            parts = [part for part in path[len(root) :].split("/") if part]
+            if chosen and parts:
+                if any(regex.fullmatch(part) for regex in chosen for part in parts):
+                    yield path
+            elif every or not any(part.startswith(".") for part in parts) or _is_brought_back(path, parts):
+                yield path
 
 
-def _has_links(roots: tuple[str, ...]) -> bool:
-    try:
-        return any(True for _ in links_below(roots))
-    except TooMany:
-        return True
+def _holds_links(place: Place) -> bool:
+    walked = (os.path.join(inside, name) for inside, *lists in os.walk(place.real) for name in chain(*lists))
+    return any(map(os.path.islink, islice(walked, MAX_ENTRIES))) or next(walked, None) is not None
 
 
-def _followed(ending: str, places: tuple[Place, ...], around: CommandScope) -> Sweep:
-    """Return the files with this ending below places, whose links lead to files that may be read. Raises Doubt."""
-    roots = tuple(end for place in places for end in place.ends)
-    try:
-        for link in links_below(roots):
-            if link.endswith(ending):
-                around.readable(link)
-    except TooMany:
-        raise Doubt("it reads too many files to check their links") from None
-    sweep = Sweep(lambda: chain.from_iterable(map(files_below, roots)), lambda path: path.endswith(ending))
-    around.check(sweep)
-    return sweep
+def _is_brought_back(path: str, parts: Sequence[str]) -> bool:
+    """Return whether an ignore file may include the path with `!`, even if it is hidden."""
+    while (path := os.path.dirname(path)) != "/":
+        for name in _IGNORES:
+            try:
+                text = read_regular(os.path.join(path, name)).decode("utf-8", "replace")
+            except OSError:
+                continue
+            wanted = [
+                line.strip("! \r").rstrip("/").rpartition("/")[2]
+                for line in text.split("\n")
+                if line[:1] == "!"
+            ]
+            if any(component_regex(one).fullmatch(part) for one in wanted for part in parts):
+                return True
+    return False
 
 
 _FIND_ALONE = frozenset(

@@ -1,4 +1,6 @@
-"""Matches the path pattern of a permission rule: `src/**`, `~/.ssh/**`, `.env`, `*.pem`.
+"""The patterns of paths: those of permission rules, and the globs of a command line.
+
+A rule's pattern is `src/**`, `~/.ssh/**`, `.env`, `*.pem`.
 
 `~/` starts at home, `/` at the root, anything else at the workspace; `*`, `?` and `[...]` stay within a component,
 `**` spans any number. A pattern without a slash matches at any depth. Deny and ask rules match as widely as any file
@@ -12,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from prunecli.safety.permissions.places import Place, Unresolvable, real_path, starts_programs
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, real_path, starts_programs
 from prunecli.tools.files.secret_paths import folded, looks_secret
 from prunecli.tools.searching.glob import without_backtracking
+from prunecli.tools.searching.names import is_folder
 
 _MAX_SEARCHED = 5000
 """Maximum directory entries to check for another hard link of a denied file."""
@@ -73,7 +76,7 @@ def allows(pattern: str, place: Place, workspace: Path, home: Path, sensitive: b
     if sensitive and not (looks_secret(pattern) or starts_programs(pattern)):
         fixed = {base for base, parts in bases if not parts}
         return fixed.issuperset(place.ends)
-    below = "" if _is_wild(pattern.rstrip("/").rpartition("/")[2]) else "(?:/.*)?"
+    below = "" if is_glob(pattern.rstrip("/").rpartition("/")[2]) else "(?:/.*)?"
     regexes = [_compiled(re.escape(base) + _tail(parts, "/.+") + below) for base, parts in bases]
     return all(any(regex.fullmatch(end) for regex in regexes) for end in place.ends)
 
@@ -84,7 +87,7 @@ def named_below(pattern: str, place: Place, workspace: Path, home: Path) -> bool
     Return True as well if there are too many files to check. Search tools leave out files whose own names look
     secret.
     """
-    if looks_secret(pattern) and not _is_wild(pattern):
+    if looks_secret(pattern) and not is_glob(pattern):
         return False
     named = namer([pattern], workspace, home)
     left = _MAX_BELOW
@@ -105,7 +108,8 @@ def _folded_path(path: str) -> str:
     return "/".join(map(folded, path.split("/")))
 
 
-def _is_wild(text: str) -> bool:
+def is_glob(text: str) -> bool:
+    """Return whether the text has a character that may make it a glob."""
     return any(character in text for character in "*?[")
 
 
@@ -122,7 +126,7 @@ def _anchored(pattern: str, workspace: Path, home: Path) -> list[tuple[str, list
         if "/" not in written:
             written = "**/" + written
     parts = [part for part in written.split("/") if part not in ("", ".")]
-    count = next((index for index, part in enumerate(parts) if _is_wild(part)), len(parts))
+    count = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts))
     base = "/".join([root.rstrip("/"), *parts[:count]])
     bases = {base}
     try:
@@ -209,3 +213,125 @@ def _files(base: str) -> Iterator[str]:
     for folder, _, names in os.walk(base):
         for name in names:
             yield os.path.join(folder, name)
+
+
+# Globs and braces of a command line --------------------------------------------------------------------------
+#
+# Every answer includes at least bash's own expansion. A bracket ignores case, because its ranges depend on the
+# locale. A negated bracket stands for any character, and `?` and `[` also match a leading dot.
+
+_MAX_MATCHES = 1000
+_MAX_ENTRIES = 20_000
+_MAX_BRACES = 64
+_BRACKET = re.compile(r"\[([!^]?)([^]\[/\\][^]\[/\\]*)\]")
+
+
+_SECRET_NAMES = (
+    *(".env", ".env.local", "prod.env", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc"),
+    *(".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.yml", ".htpasswd"),
+)
+_OTHER_NAMES = (
+    *("main.c", "app.py", "index.js", "README.md", "package.json", "config.yml", "setup.cfg", "a.toml"),
+    "b.ini",
+)
+
+
+def expand(pattern: str, cwd: Path, *, dots: bool = False) -> list[str]:
+    """Return the existing paths that an unquoted glob may stand for, spelled as bash spells them.
+
+    `dots`: a `*` also matches a leading dot. Raises TooMany.
+    """
+    parts = pattern.split("/")
+    found, left = [""], _MAX_ENTRIES
+    for index, part in enumerate(parts):
+        last = index == len(parts) - 1
+        if not is_glob(part):
+            found = [path + part + ("" if last else "/") for path in found]
+            found = [path for path in found if not last or os.path.lexists(os.path.join(cwd, path))]
+            continue
+        regex = component_regex(part)
+        deeper: list[str] = []
+        for path in found:
+            for name, folder in _names(os.path.join(cwd, path)):
+                left -= 1
+                if left < 0 or len(deeper) > _MAX_MATCHES:
+                    raise TooMany
+                if name.startswith(".") and part.startswith("*") and not dots:
+                    continue
+                if regex.fullmatch(name) and (last or folder):
+                    deeper.append(path + name + ("" if last else "/"))
+        found = deeper
+    return found
+
+
+def braces(text: str) -> list[str]:
+    """Return the words that bash makes of `a{b,c}d`, leaving sequences alone; the text itself if there are too many
+    words."""
+    found, done = [text], False
+    while not done:
+        done = True
+        for index, word in enumerate(found):
+            match = re.search(r"\{([^{}]*,[^{}]*)\}", word)
+            if match:
+                made = [word[: match.start()] + part + word[match.end() :] for part in match[1].split(",")]
+                found[index : index + 1] = made
+                done = len(found) > _MAX_BRACES
+                break
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=512)
+def component_regex(part: str) -> re.Pattern[str]:
+    """Return a pattern for everything that one component of a glob may match."""
+    return re.compile(_regex(part), re.DOTALL)
+
+
+def chooses_secrets(glob: str) -> bool:
+    """Return whether a glob selects secrets: it looks like a secret's name, or matches such names but no
+    everyday name."""
+    for word in braces(glob.rstrip("/")):
+        name = word.rpartition("/")[2]
+        regex = component_regex(name)
+        if looks_secret(word) or (
+            any(map(regex.fullmatch, _SECRET_NAMES)) and not any(map(regex.fullmatch, _OTHER_NAMES))
+        ):
+            return True
+    return False
+
+
+def _regex(text: str) -> str:
+    star = "[^/]*"
+    out, at = list[str](), 0
+    while at < len(text):
+        if bracket := _BRACKET.match(text, at):
+            inner = re.sub(r"([\\&~|^\[])", r"\\\1", bracket[2])
+            try:
+                re.compile(f"[{inner}]")
+            except re.error:
+                inner = r"\w\W"
+            out.append("[^/]" if bracket[1] else f"(?i:[{inner}])")
+            at = bracket.end()
+            continue
+        character = text[at]
+        if character == "*":
+            out += [star] if out[-1:] != [star] else []
+        elif character == "?":
+            out.append("[^/]")
+        elif character == "[":  # a bracket in an unknown form may match anything from here on
+            return without_backtracking(out, star) + ".*"
+        elif character == "\\" and at + 1 < len(text):
+            at += 1
+            out.append(re.escape(text[at]))
+        else:
+            out.append(re.escape(character))
+        at += 1
+    return without_backtracking(out, star)
+
+
+def _names(folder: str) -> Iterator[tuple[str, bool]]:
+    try:
+        with os.scandir(folder or "/") as entries:
+            for entry in entries:
+                yield entry.name, is_folder(entry)
+    except OSError:
+        return

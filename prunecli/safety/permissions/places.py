@@ -11,6 +11,7 @@ from pathlib import Path
 
 from prunecli.tools.files.secret_paths import folded, looks_secret
 from prunecli.util.frozen import frozen
+from prunecli.util.regular import open_regular
 
 _MAX_LINKS = 40
 """Linux's own limit on symbolic links in one path."""
@@ -55,6 +56,18 @@ _OBEYED_PATHS = re.compile(
     r"|copilot-instructions\.md)(?:/.*)?|.*\.(?:pth|code-workspace)"
 )
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
+_GIT_CONFIGS = frozenset({".gitconfig", "gitconfig", ".gitmodules", "config.worktree"})
+CREDENTIALS = r"""(?ix)
+    ://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
+    | [?&][\w-]*(?:token|key|secret|pass|auth)[\w-]*=
+    | (?:token|(?<!ask)pass|secret|extraheader|api-?key)[\w-]*\s*=\s*\S
+    | gh[pousr]_\w{16} | github_pat_\w | glpat-\w | xox[abp]-\w | AKIA[0-9A-Z]{12}"""
+"""A URL with a password, or with a user name so long that it may be a token; settings and values that are secrets."""
+_MAX_BYTES = 1_000_000
+
+
+class TooMany(Exception):
+    """There are more files than a judgment examines."""
 
 
 class Unresolvable(Exception):
@@ -130,6 +143,28 @@ def is_secret(place: Place, secrets: tuple[Path, ...] = ()) -> bool:
     return any(
         looks_secret(spelling) or any(lies_in(spelling, path) for path in own) for spelling in place.spellings
     )
+
+
+def holds_credentials(path: str) -> bool:
+    """Return whether a path is a configuration file of git with a password or token, as in `https://user:x@host`, or
+    the folder with such a file."""
+    name = os.path.basename(path).lower()
+    if name == ".git":
+        return holds_credentials(os.path.join(path, "config"))
+    if name not in _GIT_CONFIGS and not (name == "config" and re.search(r"(?i)/\.?git/", path)):
+        return False
+    try:
+        return re.search(CREDENTIALS, small_text(Path(path))) is not None
+    except (OSError, ValueError):
+        return os.path.isfile(path)
+
+
+def small_text(path: Path) -> str:
+    """Return the text of a small regular file. Raises ValueError for a large one, OSError for anything else."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > _MAX_BYTES:
+            raise ValueError("not a small regular file")
+        return os.fsdecode(file.read())
 
 
 def is_protected(place: Place, workspace: Path) -> bool:

@@ -9,13 +9,11 @@ import os
 import re
 
 from prunecli.model.shell import Doubt, Glob, Open
-from prunecli.safety.permissions.git_reading import git_leads_elsewhere
-from prunecli.safety.permissions.globs import TooMany, expand
+from prunecli.safety.permissions.git import GIT_FORMS, git_leads_elsewhere
 from prunecli.safety.permissions.harmless import is_listed, read_command
-from prunecli.safety.permissions.harmless_commands import CHANGING, Words
-from prunecli.safety.permissions.harmless_git import GIT_FORMS
-from prunecli.safety.permissions.harmless_scripts import sed_doubt
-from prunecli.safety.permissions.places import Place, Unresolvable, is_system, resolve
+from prunecli.safety.permissions.harmless_commands import CHANGING, Words, sed_doubt
+from prunecli.safety.permissions.path_patterns import expand
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_system, resolve
 from prunecli.safety.permissions.risky_options import may_execute_or_write, unnamed
 from prunecli.safety.permissions.scope import CommandScope
 
@@ -131,7 +129,7 @@ def _only_reads(words: Words) -> bool:
     if words[0] == "git":
         subcommand = "".join(words[_subcommand(words) :][:1])
         return subcommand in GIT_FORMS and subcommand not in _CHANGING_GIT
-    return is_listed(words[0]) and words[0] != "gofmt"  # its harmless forms list, others write
+    return is_listed(words[0])
 
 
 def _may_be_harmless(begin: Words, around: CommandScope) -> bool:

@@ -5,21 +5,19 @@ import contextlib
 import itertools
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from prunecli.model.shell import Doubt, Line, Open
 from prunecli.safety.permissions import path_patterns
 from prunecli.safety.permissions.calls import Call, rough_words
-from prunecli.safety.permissions.globs import TooMany, braces, expand, is_glob
 from prunecli.safety.permissions.harm import UNLISTED, described
 from prunecli.safety.permissions.harmless import is_listed, located, read_command
 from prunecli.safety.permissions.harmless_commands import Words
-from prunecli.safety.permissions.places import Place, Unresolvable, is_inside, resolve
+from prunecli.safety.permissions.path_patterns import braces, expand, is_glob
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_inside, resolve
 from prunecli.safety.permissions.prefix_rules import open_doubt
 from prunecli.safety.permissions.rules import Rule, command_allowed, line_named, text_named
 from prunecli.safety.permissions.scope import CommandScope
-from prunecli.safety.permissions.variables import variants
 
 _MAX_WORDS = 400
 """Maximum words of a line to check as paths. The user is asked about longer lines."""
@@ -111,12 +109,7 @@ def _path_in_line(rule: Rule, pattern: str, call: Call, around: CommandScope) ->
 def _in_sweeps(pattern: str, call: Call, around: CommandScope) -> bool | None:
     """Return None if a harmless line may show a file that the pattern names but the line does not, else False."""
     namers = [path_patterns.namer([pattern], folder, around.home) for folder in around.folders]
-    try:
-        found = any(
-            reading.sweep and reading.sweep.find(named) for reading in call.readings for named in namers
-        )
-    except TooMany:
-        return None
+    found = any(named(path) for reading in call.readings for path in reading.shown for named in namers)
     return None if found else False
 
 
@@ -146,7 +139,11 @@ def _path_in_words(pattern: str, call: Call, around: CommandScope) -> bool | Non
                 except Unresolvable:
                     continue  # The command itself cannot resolve this path either.
                 if _matches(pattern, place, around):
-                    if _says(text, path) and (reads or "/" in text or "." in text or is_glob(text)):
+                    if (
+                        " " not in word
+                        and _says(text, path)
+                        and (reads or "/" in text or "." in text or is_glob(text))
+                    ):
                         return True
                     unsure = unsure or os.path.lexists(place.real)
     return None if unsure else False
@@ -164,7 +161,7 @@ def _meanings(word: str) -> set[str]:
 
     A pattern that a search excludes is not a path.
     """
-    if word.startswith(("--exclude=", "--exclude-dir=")):
+    if word in ("[", "]", "[[", "]]") or word.startswith(("--exclude=", "--exclude-dir=")):
         return set()
     texts = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2]} - {""}
     return {made for text in texts for made in braces(text)}
@@ -283,10 +280,7 @@ def _doubt(words: Words, places: Sequence[CommandScope]) -> Doubt | None:
     """Return why a command of a line needs approval, None if it is harmless."""
     for place in places:
         try:
-            # a line with a rule runs with more rights, so queries that may run the project are not harmless in it
-            inner = replace(place, walled=place.walled and is_listed(words[0]))
-            for variant in variants(words, inner):
-                read_command(variant, inner)
+            read_command(words, place)
         except Doubt as doubt:
             return described(words, doubt, place)
     return None

@@ -18,7 +18,6 @@ from functools import lru_cache
 
 from prunecli.model.shell import Doubt, Glob, Line, Open, parse
 from prunecli.safety.permissions import path_patterns
-from prunecli.safety.permissions.globs import component_regex
 from prunecli.tools.registry import names
 from prunecli.tools.searching.glob import without_backtracking
 from prunecli.util.errors import ConfigError
@@ -180,7 +179,7 @@ def _stands_for(wanted: str, word: str) -> bool:
     return len(patterns) == len(parts) and all(
         part not in ("", "..")
         and not part.startswith((".", "-"))
-        and component_regex(pattern).fullmatch(part)
+        and path_patterns.component_regex(pattern).fullmatch(part)
         for pattern, part in zip(patterns, parts, strict=True)
     )
 
@@ -244,7 +243,7 @@ def _stands_at(start: int, words: tuple[str, ...], wanted: tuple[str, ...], pref
 def _may_be(word: str, wanted: str) -> bool:
     """Return whether a word is the wanted one, or a glob that becomes it where a file has this name."""
     if isinstance(word, Glob) and not wanted.startswith("-"):
-        return component_regex(word).fullmatch(wanted) is not None
+        return path_patterns.component_regex(word).fullmatch(wanted) is not None
     return word == wanted
 
 

@@ -40,9 +40,7 @@ _PROGRAMS = frozenset(
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
-    "Commands that only read run without asking, even outside the workspace, as far as the sandbox shows it, and on"
-    " files that another command lists",
-    "So do queries that may run project code (npm ls, cargo tree, go list); for these, the workspace is read-only",
+    "Commands that only read run without asking, even outside the workspace, as far as the sandbox shows it",
     "In edits mode, other commands do too, except those that write with git, install packages, name files that"
     " control other programs (AGENTS.md, package.json), or may match a deny or ask rule",
     "Files that control other programs are read-only unless you allow the command",

@@ -1,14 +1,15 @@
 """The context of a judgment, and the reads of a harmless command in it."""
 
 import os
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from prunecli.model.shell import Doubt
-from prunecli.safety.permissions.git_config import holds_credentials
-from prunecli.safety.permissions.globs import TooMany
-from prunecli.safety.permissions.hard_links import is_one_of, linked_secrets, may_be_secret
 from prunecli.safety.permissions.places import (
     Place,
+    TooMany,
+    holds_credentials,
     is_inside,
     is_protected,
     is_secret,
@@ -18,9 +19,26 @@ from prunecli.safety.permissions.places import (
     real_path,
     resolve,
 )
-from prunecli.safety.permissions.sweeps import Sweep
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
+from prunecli.tools.searching.secrets import MAX_ENTRIES, PACKAGES
 from prunecli.util.frozen import frozen
+
+_HOME_SECRETS = (
+    *(
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".kube",
+        ".azure",
+        ".docker",
+        ".config/gh",
+        ".config/gcloud",
+        ".netrc",
+        ".npmrc",
+    ),
+    *(".pypirc", ".pgpass", ".git-credentials", ".bash_history", ".zsh_history", ".env"),
+)
+"""Secrets of a home folder whose other hard links are known."""
 
 
 class Harm(Doubt):
@@ -31,11 +49,10 @@ class Harm(Doubt):
 class CommandScope:
     """The context of a judgment: absolute folders, and prunecli's own files and folders with secrets.
 
-    `path` is the PATH for finding programs; "" leaves programs unchecked. `feed`: the earlier commands of
-    its pipeline, which write the input. `walled`: a sandbox hides secrets and the network, so commands may read
-    outside the workspace.
-    `readable_folders` are real folders outside the workspace that may be read, such as those of skills. `added` are
-    other folders that belong to the workspace.
+    `path` is the PATH for finding programs; "" leaves programs unchecked. `feed`: the command before it in its
+    pipeline, which writes its input. `walled`: a sandbox hides secrets and the network, so commands may read outside
+    the workspace. `readable_folders` are real folders outside the workspace that may be read, such as
+    those of skills. `added` are other folders that belong to the workspace.
     """
 
     workspace: Path
@@ -43,7 +60,7 @@ class CommandScope:
     home: Path
     secrets: tuple[Path, ...] = ()
     path: str = ""
-    feed: tuple[tuple[str, ...], ...] = ()
+    feed: str = ""
     walled: bool = False
     readable_folders: tuple[str, ...] = ()
     added: tuple[Path, ...] = ()
@@ -77,8 +94,16 @@ class CommandScope:
         return (
             is_secret(place, self.secrets)
             or any(map(holds_credentials, place.ends))
-            or any(may_be_secret(end, folder, self.home) for end in place.ends for folder in self.folders)
+            or any(map(self._is_linked_secret, place.ends))
         )
+
+    def _is_linked_secret(self, path: str) -> bool:
+        """Return whether the file has several names and one of them is a secret's, or too many files to check."""
+        found = linked_file(path)
+        try:
+            return found is not None and found in linked_secrets(self.folders, self.home)
+        except TooMany:
+            return True
 
     def reading_harm(self, place: Place, *, names_only: bool = False) -> str:
         """Return why reading a place needs approval, such as "reads your SSH private key", or "".
@@ -119,21 +144,16 @@ class CommandScope:
             raise Harm(harm)
         return place
 
-    def check(self, sweep: Sweep) -> None:
-        """Raise Doubt if the sweep may show a secret, or has too many files to check."""
+    def check(self, shown: Iterable[str]) -> None:
+        """Raise Doubt if one of the files, all of which a command may show, may contain secrets."""
         try:
-            found = sweep.find(
-                lambda path: (may_look_secret(path) and looks_secret(path)) or holds_credentials(path)
-            )
-            linked = frozenset[tuple[int, int]]()
-            if not found:
-                linked = linked.union(*(linked_secrets(folder, self.home) for folder in self.folders))
-            if linked:
-                found = sweep.find(lambda path: is_one_of(path, linked))
+            linked = linked_secrets(self.folders, self.home)
         except TooMany:
             raise Doubt("it searches too many files to check for secrets") from None
-        if found:
-            raise Harm(f"would show {self.shown(found)}, which may contain secrets")
+        for path in shown:
+            secret = (may_look_secret(path) and looks_secret(path)) or holds_credentials(path)
+            if secret or (linked and linked_file(path) in linked):
+                raise Harm(f"would show {self.shown(path)}, which may contain secrets")
 
 
 @frozen
@@ -141,4 +161,40 @@ class Reading:
     """The reads of a harmless command: the places it names, and the files that it may show without naming them."""
 
     places: tuple[Place, ...] = ()
-    sweep: Sweep | None = None
+    shown: tuple[str, ...] = ()
+
+
+# Other names of a secret ------------------------------------------------------------------------------------
+
+
+def linked_file(path: str) -> tuple[int, int] | None:
+    """Return the (device, inode) of a file that has several hard links, else None."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_nlink > 1 and stat.S_ISREG(status.st_mode) else None
+
+
+def linked_secrets(folders: tuple[Path, ...], home: Path) -> set[tuple[int, int] | None]:
+    """Return the secret files of the folders and the home folder that have several hard links. Raises TooMany."""
+    names = [os.path.join(home, name) for name in _HOME_SECRETS]
+    at_home = [os.path.join(name, one) for name in names if os.path.isdir(name) for one in os.listdir(name)]
+    inside = (path for folder in folders for path in files_below(str(folder)))
+    secret = (path for path in inside if may_look_secret(path) and looks_secret(path))
+    return {linked_file(path) for path in (*names, *at_home, *secret)} - {None}
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """Yield the absolute paths of the files below a folder, or of the one file. Raises TooMany."""
+    left = MAX_ENTRIES
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        yield folder
+    for inside, folders, names in os.walk(folder):
+        if ".git" in folders:
+            names.append(".git/config")  # it may hold credentials
+        folders[:] = [name for name in folders if name not in PACKAGES]
+        left -= len(folders) + len(names)
+        if left < 0:
+            raise TooMany
+        yield from (os.path.join(inside, name) for name in names)

@@ -103,7 +103,7 @@ FILES = (
     [(SandboxedCommands(), "H"), (SandboxedCommands(True, True), "HS")],
     ids=["bare", "inside"],
 )
-def test_nine_of_ten_everyday_lines_pass_and_none_that_may_run_the_project(
+def test_an_everyday_line_passes_or_asks_as_its_letter_says(
     tmp_path: Path, inside: SandboxedCommands, passing: str
 ) -> None:
     here = Scene(tmp_path / "ws", tmp_path / "outside", tmp_path / "home")
@@ -116,14 +116,9 @@ def test_nine_of_ten_everyday_lines_pass_and_none_that_may_run_the_project(
     committed(here, HUSKY)
     (here.workspace / ".env").write_text("KEY=secret\n")
     rules = Rules(deny=("read(.env)",))
-    asked = []
     for kind, line in EVERYDAY_LINES:
         verdict = here.bash(line, rules=rules, inside=inside, search_path="/usr/bin:/bin")
-        if kind not in passing:
-            assert verdict.kind == "ask", line
-        elif verdict.kind != "allow":
-            asked.append(line)
-    assert len(asked) * 10 <= sum(kind in passing for kind, _ in EVERYDAY_LINES), asked
+        assert verdict.kind == ("allow" if kind in passing else "ask"), (line, verdict.reason)
 
 
 def test_a_glob_that_could_become_an_option_is_harmless_only_without_a_match(tmp_path: Path) -> None:
@@ -156,17 +151,6 @@ def test_the_first_match_of_a_wildcard_is_no_script_or_value(tmp_path: Path, lin
     assert here.bash(line, cwd=here.workspace / "src" / "odd").kind == "ask"
 
 
-def test_an_unquoted_revision_may_be_empty(tmp_path: Path) -> None:
-    """Then the next word takes its place, and `git grep` searches everything instead of one folder."""
-    here = project(tmp_path, env=False, husky=False)
-    (here.workspace / "server.pem").write_text("key\n")
-    committed(here, ())
-    revision = "$(git merge-base HEAD HEAD)"
-    assert here.bash("git grep HEAD src").kind == "allow"
-    assert here.bash(f"git grep {revision} src").kind == "ask"
-    assert here.bash(f"git log --oneline {revision}..HEAD").kind == "allow"
-
-
 def test_a_secret_is_not_shown_by_the_id_of_its_content_beside_another_path(tmp_path: Path) -> None:
     here = project(tmp_path, env=False, husky=False)
     (here.workspace / "server.pem").write_text("key\n")
@@ -184,16 +168,6 @@ def test_git_asks_below_a_damaged_repository_which_it_may_skip(tmp_path: Path) -
     (here.workspace / "src" / ".git").mkdir()
     (here.workspace / "src" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     assert here.bash("git show", cwd=here.workspace / "src").kind == "ask"
-
-
-def test_a_file_with_the_name_that_rg_gives_its_input_is_not_passed_on(tmp_path: Path) -> None:
-    here = project(tmp_path, env=False, husky=False)
-    line, inside = "ls | cat $(rg -l a)", SandboxedCommands(True, True)
-    assert here.bash(line).kind == "ask", "only a sandbox makes a list of files harmless"
-    assert here.bash(line, inside=inside).kind == "allow"
-    (here.workspace / "<stdin>").symlink_to(here.outside)
-    assert here.bash(line, inside=inside).kind == "ask"
-    assert here.bash("cat $(rg -l a -g '*.py')", inside=inside).kind == "ask"
 
 
 def test_a_long_script_is_judged_at_once(tmp_path: Path) -> None:

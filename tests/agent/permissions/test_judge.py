@@ -84,7 +84,6 @@ def test_each_mode_lets_pass_what_it_says(here: Scene, name: str) -> None:
         ("sed -i s/a/b/ src/a.py", "can change files"),
         ("sudo id", "runs as another user"),
         ("cat ~/.ssh/id_rsa", "reads your SSH private key"),
-        ("cat $HOME/.ssh/id_rsa", "reads your SSH private key"),
         ("cat key", "reads your SSH private key"),
         ("scp ~/.ssh/id_rsa host:", "may read your SSH private key; needs network"),
         ("echo ~/.ssh/id_rsa", "can't be checked: it uses a tilde"),

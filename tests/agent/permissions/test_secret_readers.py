@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.safety.permissions import sweeps
-from prunecli.safety.permissions.git_index import tracked
-from prunecli.safety.permissions.globs import braces, chooses_secrets
+from prunecli.safety.permissions.path_patterns import braces, chooses_secrets
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.tools.files.secret_paths import looks_secret, may_look_secret
 from tests.agent.judged import Scene
@@ -85,25 +82,19 @@ def test_git_passes_where_no_secret_is_tracked_or_shown(here: Scene) -> None:
     for line in (
         *("git diff", "git log -p -2", "git show HEAD", "git show --stat HEAD", "git show HEAD:src/a.py"),
         *("git grep x", "git diff HEAD~1", "git log -p -- src", "git log -p -- '*.py'"),
-        *("git show HEAD~1:README.md", "git grep --untracked x"),
+        "git show HEAD~1:README.md",
     ):
         assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
-    (here.workspace / ".npmrc").write_text("x\n")
     assert here.bash("git grep --untracked x").kind == "ask"
+    (here.workspace / ".npmrc").write_text("x\n")
     git(here, "add", ".npmrc")
-    for line in ("git diff", "git log --stat", "git show --stat", "git log -p -- src", "git status"):
+    for line in (
+        *("git diff --stat", "git log --stat", "git show --stat", "git log -p -- src", "git status"),
+        *("git show HEAD:README.md", "git log -2"),
+    ):
         assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
-    (here.workspace / ".npmrc").write_text("longer\n")
     assert "would show .npmrc" in here.bash("git diff").reason
     assert here.bash("git diff -- src").kind == "allow"
-
-
-def test_the_index_is_read_as_git_reads_it(here: Scene) -> None:
-    for version in ("2", "3", "4"):
-        repository(here) if version == "2" else git(here, "update-index", "--index-version", version)
-        names = [entry.path for entry in tracked(here.workspace / ".git/index")]
-        assert names == sorted(names)
-        assert {"src/a.py", ".env", "deploy/id_rsa"} <= set(names)
 
 
 def test_an_index_that_does_not_list_all_tracked_files_asks(here: Scene) -> None:
@@ -114,7 +105,7 @@ def test_an_index_that_does_not_list_all_tracked_files_asks(here: Scene) -> None
     for damaged in (None, b"DIRC\0\0\0\2\0\0\1\0short", whole[:12] + whole[24:]):
         if damaged:
             index.write_bytes(damaged)
-        assert "too many files" in here.bash("git grep x").reason, damaged
+        assert "the list of tracked files can't be checked" in here.bash("git grep x").reason, damaged
     index.write_bytes(whole)
     assert here.bash("git grep x").kind == "allow"
     index.unlink()
@@ -131,30 +122,19 @@ def test_a_file_with_the_name_of_an_id_does_not_hide_the_secret_of_this_id(here:
     assert here.bash(f"git cat-file -p {NPMRC_BLOB[:8]}").kind == "ask"
 
 
-def test_an_ignored_secret_is_not_searched_but_one_brought_back_is(here: Scene) -> None:
-    """ripgrep obeys .gitignore in a repository only, and a `!` line of an ignore file shows even hidden files."""
+def test_a_hidden_secret_is_not_searched_but_one_brought_back_is(here: Scene) -> None:
+    """A `!` line of an ignore file shows even hidden files; that a file is ignored is not looked at."""
     (here.workspace / ".gitignore").write_text("deploy\n")
     assert here.bash("rg KEY").kind == "ask"
-    (here.workspace / ".git").mkdir()
+    shutil.rmtree(here.workspace / "deploy")
     assert here.bash("rg KEY").kind == "allow"
     assert here.bash("rg --no-ignore KEY").kind == "ask"
-    for named in ("deploy", "./deploy", "src deploy", "$PWD/deploy"):
-        assert here.bash(f"rg KEY {named}").kind == "ask", "a folder that is named is searched"
     (here.workspace / "src/.hid").mkdir()
     (here.workspace / "src/.hid/a.key").write_text("x\n")
     assert here.bash("rg KEY src").kind == "allow"
     assert here.bash("rg KEY src src/.hid").kind == "ask"
     (here.workspace / ".ignore").write_text("!.env\n")
     assert here.bash("rg KEY").kind == "ask"
-
-
-@pytest.mark.skipif(shutil.which("rg") is None, reason="needs ripgrep")
-def test_the_file_types_are_those_of_ripgrep() -> None:
-    listed = subprocess.run(["rg", "--type-list"], capture_output=True, text=True, check=True).stdout
-    for name, globs in (line.split(": ") for line in listed.splitlines()):
-        for word in globs.split(", ") if name in sweeps._TYPES else ():
-            example = re.sub(r"\[(.).*?\]", r"\1", word.replace("*", "x"))
-            assert example.endswith(sweeps._TYPES[name]), (name, word)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +178,8 @@ PRINTS_ADDRESSES = (
 )
 def test_an_address_with_credentials_is_not_printed_unasked(here: Scene, key: str, value: str) -> None:
     (here.workspace / ".env").unlink()
-    repository(here, "deploy")
+    shutil.rmtree(here.workspace / "deploy")
+    repository(here)
     git(here, "config", "remote.origin.url", "https://me@example.com/x")
     for line in PRINTS_ADDRESSES:
         assert here.bash(line).kind == "allow", (line, here.bash(line).reason)
@@ -214,21 +195,13 @@ def test_an_address_with_credentials_is_not_printed_unasked(here: Scene, key: st
 
 def test_the_users_configuration_rewrites_addresses(here: Scene) -> None:
     repository(here, ".env", "deploy")
-    included = here.home / "work.inc"
-    (here.home / ".gitconfig").write_text("[include]\n\tpath = ~/work.inc\n")
-    included.write_text('[url "git@github.com:"]\n\tinsteadOf = https://github.com/\n')
+    settings = here.home / ".gitconfig"
+    settings.write_text('[url "git@github.com:"]\n\tinsteadOf = https://github.com/\n')
     assert here.bash("git remote -v").kind == "allow"
-    included.write_text('[url "https://x:token@github.com/"]\n\tinsteadOf = https://github.com/\n')
-    assert "~/work.inc" in here.bash("git remote -v").reason
-
-
-def test_gofmt_asks_where_a_link_leads_to_a_secret(here: Scene) -> None:
-    (here.workspace / "src/a.go").symlink_to("../README.md")
-    for line in ("gofmt .", "gofmt -d src", "gofmt -l src README.md"):
-        assert here.bash(line).kind == "allow", line
-    (here.workspace / "src/b.go").symlink_to("../.env")
-    for line in ("gofmt .", "gofmt -d src", "gofmt -l src README.md", "gofmt src/b.go"):
-        assert here.bash(line).kind == "ask", line
+    settings.write_text('[url "https://x:token@github.com/"]\n\tinsteadOf = https://github.com/\n')
+    assert "~/.gitconfig" in here.bash("git remote -v").reason
+    settings.write_text("[include]\n\tpath = ~/work.inc\n")
+    assert "the files that ~/.gitconfig includes" in here.bash("git remote -v").reason
 
 
 def test_a_hard_link_to_a_secret_is_one(here: Scene) -> None:
@@ -315,12 +288,12 @@ async def test_a_glob_that_the_user_approved_is_searched(here: Scene) -> None:
     assert ".env:1:{}" in await tools.text("grep", pattern="{", glob=".env")
 
 
-def test_a_search_that_leaves_hidden_files_out_shows_no_secret(here: Scene) -> None:
+def test_a_search_of_chosen_files_shows_no_secret(here: Scene) -> None:
     (here.workspace / "deploy" / "server.pem").unlink()
     (here.workspace / "deploy" / "id_rsa").unlink()
-    assert here.bash("grep -rn KEY . --exclude='.*'").kind == "allow"
-    (here.workspace / "deploy" / "server.pem").touch()
-    assert here.bash("grep -rn KEY . --exclude='.*'").kind == "ask"
+    assert here.bash("grep -rn KEY . --include='*.py'").kind == "allow"
+    for line in ("grep -rn KEY . --exclude='.*'", "grep -rn KEY . --include='*.py' --exclude='a*'"):
+        assert here.bash(line).kind == "ask", "what is left out is not looked at"
 
 
 def test_the_folder_that_proc_names_is_that_of_the_command(here: Scene) -> None:
