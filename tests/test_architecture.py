@@ -50,14 +50,15 @@ BLIND_EXCEPTS = {
     "library/agent.py": 1,
     "runtime/plugin_part.py": 1,
     "features/mcp/connection.py": 3,
+    "features/proxy/server.py": 2,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
     "tui/terminal.py": 1,
 }
-"""A tool's defect must not kill the run; neither must a strategy or a function of the user's, a plugin, an MCP
-server, or a damaged PDF. What a permission callback raised is raised again once the run has ended, and what the
-thread that reads the keys raised is reported by the application. The program reports in one line what nothing
-else has handled."""
+"""A tool's defect must not kill the run, and the proxy's must not break the program behind it; neither must a
+strategy or a function of the user's, a plugin, an MCP server, or a damaged PDF. What a permission callback
+raised is raised again once the run has ended, and what the thread that reads the keys raised is reported by the
+application. The program reports in one line what nothing else has handled."""
 
 
 def name(path: Path) -> str:
@@ -378,7 +379,7 @@ DISTRIBUTIONS = {
 """Distributions whose module has another name."""
 EXTRA = {
     *("mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf", "acp"),
-    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown"),
+    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "uvicorn"),
 }
 """Modules of the extras: libraries, and what their interfaces are made of."""
 

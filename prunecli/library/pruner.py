@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from prunecli.agent.assemble import cache_marks
@@ -14,14 +14,13 @@ from prunecli.context.ledger import Ledger
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter
 from prunecli.model.codec import usage_from_json
-from prunecli.model.events import AssistantMessage, Event, Record, RequestSent, ToolResult, ToolStarted
-from prunecli.model.messages import Json, Usage, tool_uses
+from prunecli.model.events import AssistantMessage, Event, Record, RequestSent
+from prunecli.model.messages import Json, Usage
 from prunecli.model.requests import TTL_MS, CacheTtl
-from prunecli.model.touches import Touches, named
 from prunecli.providers.models import load_expectations
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
-from prunecli.session.importers.tool_names import ours
+from prunecli.session.importers.tool_names import Touching
 from prunecli.util.paths import PACKAGE
 
 
@@ -65,7 +64,7 @@ class Pruner:
         self._context = Context(counter or SHIPPED, billed=False)
         self._said = self._seq = self._sent = 0
         self._sent_ms = START_MS
-        self._touches: dict[str, Touches] = {}
+        self._touching = Touching()
 
     def request(
         self, messages: Sequence[Mapping[str, Json]], usage: Mapping[str, Json] | None = None
@@ -86,7 +85,7 @@ class Pruner:
         for event in events[self._said :]:
             if isinstance(event, AssistantMessage) and not answered:
                 answered, event = True, replace(event, usage=self._usage(usage))
-            for touch in self._with_touches(event):
+            for touch in self._touching.events(event):
                 self._apply(touch, self._sent_ms if isinstance(event, AssistantMessage) else now)
         self._said = len(events)
         for prune in self._policy.at(now).prunes(self._context):
@@ -110,18 +109,6 @@ class Pruner:
             return usage_from_json(reported)
         except (TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ValueError(f"usage: {error}") from error
-
-    def _with_touches(self, event: Event) -> Iterator[Event]:
-        """Yield the event with what its calls touch, as far as their tools are known."""
-        if isinstance(event, ToolResult) and (touches := self._touches.get(event.tool_use_id)):
-            shown = touches.reads and not touches.changes and touches.file
-            event = replace(event, details={"path": touches.file}) if shown else event
-        yield event
-        for call in tool_uses(event.content) if isinstance(event, AssistantMessage) else ():
-            known = ours(call)
-            if touches := named(known.name, known.input):
-                self._touches[call.id] = touches
-                yield ToolStarted(call.id, call.name, call.input, touches)
 
     def _apply(self, event: Event, at: int) -> None:
         self._context.apply(Record(self._seq, at, event))

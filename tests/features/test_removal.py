@@ -26,6 +26,7 @@ WORDS = {
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
     "plugin_list": ("/plugins", "plugins list", "List plugins"),
+    "proxy": ("wrap  ", "attach  ", "prunecli wrap"),
     "replay": ("replay",),
     "rewind": ("rewind",),
     "skills_and_memory": ("skill", "/memory", "/init"),

@@ -27,7 +27,7 @@ def records_of(messages: Iterable[Mapping[str, Json]], model: object = "") -> li
     names: dict[str, str] = {}
     for index, message in enumerate(messages):
         try:
-            for event in _events(message, names, message.get("model") or model, first=not index):
+            for event in events_of(message, names, message.get("model") or model, first=not index):
                 events.append(event)
                 if isinstance(event, AssistantMessage):
                     names.update((call.id, call.name) for call in tool_uses(event.content))
@@ -36,9 +36,11 @@ def records_of(messages: Iterable[Mapping[str, Json]], model: object = "") -> li
     return [Record(seq, START_MS + 1_000 * seq, event) for seq, event in enumerate(events)]
 
 
-def _events(
+def events_of(
     message: Mapping[str, Json], names: Mapping[str, str], model: object, *, first: bool
 ) -> Iterable[Event]:
+    """Yield the records of one message, the `first` of a conversation or a later one. `names` are those of the tools
+    by call. Raises KeyError, TypeError, ValueError, AttributeError for a malformed message."""
     role, content = message["role"], message["content"]
     if role == "assistant":
         answer = content_from_json(content)

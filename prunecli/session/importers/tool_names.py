@@ -3,9 +3,12 @@
 A call without an equivalent keeps its name. The result's details keep the original name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from prunecli.model.messages import Json, ToolUse
+from prunecli.model.events import AssistantMessage, Event, ToolResult, ToolStarted
+from prunecli.model.messages import Json, ToolUse, tool_uses
+from prunecli.model.touches import Touches, named
 
 _PATHS = {"file_path": "path", "filePath": "path", "filename": "path"}
 _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
@@ -53,3 +56,22 @@ def ours(call: ToolUse) -> ToolUse:
         text = " ".join(map(str, value)) if key in ("cmd", "command") and isinstance(value, list) else value
         given.setdefault(arguments.get(key, key), text)
     return ToolUse(call.id, name, given)
+
+
+class Touching:
+    """Adds to another program's conversation what its calls touch, as far as their tools are known."""
+
+    def __init__(self) -> None:
+        self._touches: dict[str, Touches] = {}
+
+    def events(self, event: Event) -> Iterator[Event]:
+        """Yield the event, and what follows from it."""
+        if isinstance(event, ToolResult) and (touches := self._touches.get(event.tool_use_id)):
+            shown = touches.reads and not touches.changes and touches.file
+            event = replace(event, details={"path": touches.file}) if shown else event
+        yield event
+        for call in tool_uses(event.content) if isinstance(event, AssistantMessage) else ():
+            known = ours(call)
+            if touches := named(known.name, known.input):
+                self._touches[call.id] = touches
+                yield ToolStarted(call.id, call.name, call.input, touches)

@@ -1,0 +1,269 @@
+"""One conversation of another program: recorded as a session of ours, and pruned by its policy.
+
+The program sends its whole, unpruned history each time. What it adds becomes records; where its history differs from
+the last one, the session is rewound to there. Then the policy decides, and the session's own messages say what is
+sent. A message without an edit is sent as the program wrote it.
+"""
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain
+from prunecli.model.claude import is_bound
+from prunecli.model.events import (
+    AssistantMessage,
+    AttemptBilled,
+    Event,
+    PrunApplied,
+    PrunReverted,
+    RequestSent,
+    Rewound,
+    SettingChanged,
+    UserMessage,
+)
+from prunecli.model.messages import Json, tool_uses
+from prunecli.model.requests import PREAMBLE, WireMessage, tool_names
+from prunecli.providers.provider import Response
+from prunecli.runtime import Runtime
+from prunecli.session.importers.anthropic_messages import events_of
+from prunecli.session.importers.tool_names import Touching
+
+PROXIED = "session.proxied"
+"""The setting that marks a session of another program with its name."""
+
+
+class Unlike(ValueError):
+    """What the session would send differs from what the program sent, without a prune."""
+
+
+class Conversation:
+    """A program's conversation and its session.
+
+    With `prunes` False, requests are recorded and never changed. Models with bound thinking are pruned only with
+    `bound`, because the program's own history is the unpruned one: without the proxy, thinking that was made after a
+    prune would be rejected there. `off` says why the conversation is left alone from now on, "" for no reason.
+    """
+
+    def __init__(self, runtime: Runtime, *, program: str, prunes: bool = True, bound: bool = False) -> None:
+        self.runtime = runtime
+        self.off = ""
+        self.busy = False
+        self._program, self._prunes, self._bound = program, prunes, bound
+        self._said: list[Message] = []
+        self._before: list[int] = []
+        """The seq of the last record before each message."""
+        self._as_bytes: dict[int, bytes] = {}
+        self._same: dict[tuple[int, int, bytes], bool] = {}
+        self._names: dict[str, str] = {}
+        self._touching = Touching()
+        self._answer: Response | None = None
+
+    # The program's history -----------------------------------------------------------------------------------
+
+    def shared(self, messages: Sequence[Message]) -> int:
+        """Return how many of these messages the conversation begins with."""
+        pairs = zip(self._said, messages, strict=False)
+        return next(
+            (at for at, (ours, theirs) in enumerate(pairs) if ours != theirs),
+            min(len(self._said), len(messages)),
+        )
+
+    @property
+    def length(self) -> int:
+        """Messages of the last request."""
+        return len(self._said)
+
+    def serves(self, request: Incoming) -> bool:
+        """Return whether a request has this conversation's tools, more or fewer; a side request has others."""
+        ours, theirs = set(self._tools), set(tool_names(request.preamble) or ())
+        return ours <= theirs or theirs <= ours
+
+    def resume(self, messages: Sequence[Message]) -> bool:
+        """Take over the messages that the session, read from disk, begins with. Return whether there are any."""
+        session = self.runtime.session
+        whole = self.runtime.new_context()
+        for record in session.records:
+            if not isinstance(record.event, PrunApplied | PrunReverted):
+                whole.apply(record)
+        for group, message in zip(whole.messages(), messages, strict=False):
+            if plain([json.loads(group.canonical)]) != plain([message]):
+                break
+            self._said.append(message)
+            self._before.append(min(seq for seq in group.seqs if seq >= 0) - 1)
+        for record in session.records:
+            if isinstance(record.event, AssistantMessage):
+                self._names.update((call.id, call.name) for call in tool_uses(record.event.content))
+        return bool(self._said)
+
+    @property
+    def _tools(self) -> tuple[str, ...]:
+        return tool_names(self.runtime.session.context.settings.get(PREAMBLE))
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def send(self, request: Incoming, raw: bytes) -> bytes:
+        """Record a request and return the body to send. Raises ValueError for one that can't be recorded as it is,
+        and StorageFailed."""
+        context = self.runtime.session.context
+        self._follow(request)
+        if self._prunes and (self._bound or not is_bound(request.model)):
+            policy = self.runtime.policy
+            if is_bound(request.model):
+                policy = policy._replace(leaves_out=True)
+            for prune in policy.prunes(context):
+                self.runtime.emit(prune)
+        groups = context.messages()
+        body = self._body(request, raw, groups)
+        marks = tuple(sorted({self._group_of(groups, at) for at, _ in request.marks}))
+        self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
+        return body
+
+    def preview(self, request: Incoming, raw: bytes) -> bytes:
+        """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
+        if self.off or self.shared(request.messages) < len(self._said):
+            return raw
+        groups = self.runtime.session.context.messages()
+        more = [as_bytes(message) for message in request.body["messages"][len(self._said) :]]
+        known = replace(
+            request,
+            messages=self._said,
+            body={**request.body, "messages": request.body["messages"][: len(self._said)]},
+        )
+        return (
+            joined(request.body, [*self._pieces(known, groups), *more])
+            if self._edited(known, groups)
+            else raw
+        )
+
+    def answered(self, answer: Response | None) -> None:
+        """Take the answer to the last request. It is recorded in the form in which the program sends it back."""
+        self._answer = answer
+
+    def close(self) -> None:
+        """Record the last answer and close the session. Raises StorageFailed."""
+        if self._answer is not None and not self.off and self._said and self._said[-1]["role"] == "user":
+            self.runtime.emit(self._with_usage(AssistantMessage(self._answer.content, self._answer.model)))
+        self.runtime.session.close()
+
+    def _follow(self, request: Incoming) -> None:
+        """Record what is new in the program's history. Raises ValueError."""
+        settings = self.runtime.session.context.settings
+        fixed = ("model.name", request.model), (PROXIED, self._program), (PREAMBLE, request.preamble)
+        for key, value in fixed:
+            if settings.get(key) != value:
+                self.runtime.emit(SettingChanged(key, value))
+        same = self.shared(request.messages)
+        if same < len(self._said):
+            self.runtime.emit(Rewound(self._before[same]))
+            del self._said[same:], self._before[same:]
+            self._same.clear()
+            self._as_bytes = {at: data for at, data in self._as_bytes.items() if at < same}
+        new = request.messages[same:]
+        if self._answer and not (new and new[0]["role"] == "assistant"):
+            self.runtime.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"))
+            self._answer = None
+        for message in new:
+            self._add(message)
+        self._check(same)
+
+    def _add(self, message: Message) -> None:
+        before = self.runtime.session.next_seq - 1
+        for event in events_of(message, self._names, "", first=not self._said):
+            if isinstance(event, AssistantMessage):
+                self._names.update((call.id, call.name) for call in tool_uses(event.content))
+                event = self._with_usage(event)
+            for one in self._touching.events(_prompt(event)):
+                self.runtime.emit(one)
+        self._said.append(message)
+        self._before.append(before)
+
+    def _with_usage(self, event: AssistantMessage) -> AssistantMessage:
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return event
+        return replace(
+            event,
+            model=answer.model,
+            stop_reason=answer.stop_reason,
+            usage=answer.usage,
+            input_transformations=answer.input_transformations,
+            thinking_tokens=answer.thinking_tokens,
+            applied_edits=answer.applied_edits,
+        )
+
+    def _check(self, same: int) -> None:
+        """Raise Unlike if the session says anything else than the new messages."""
+        if same == len(self._said):
+            return
+        new = [span for span in self._spans(self.runtime.session.context.messages()) if span[2] > same]
+        ours = [json.loads(group.canonical) for group, _, _ in new]
+        first = min(
+            (at for _, at, _ in new), default=same
+        )  # one before `same`, if two of one role are joined
+        if plain(ours) != plain(self._said[first:]):
+            raise Unlike(f"message {same + 1} has a form that prunecli would write differently")
+
+    # The way back --------------------------------------------------------------------------------------------
+
+    def _body(self, request: Incoming, raw: bytes, groups: Sequence[WireMessage]) -> bytes:
+        return (
+            joined(request.body, list(self._pieces(request, groups)))
+            if self._edited(request, groups)
+            else raw
+        )
+
+    def _edited(self, request: Incoming, groups: Sequence[WireMessage]) -> bool:
+        spans = list(self._spans(groups))
+        return len(request.messages) != sum(to - at for _, at, to in spans) or not all(
+            self._is_same(request, *span) for span in spans
+        )
+
+    def _pieces(self, request: Incoming, groups: Sequence[WireMessage]) -> Iterator[bytes]:
+        marks_of: dict[int, list[tuple[int, Json]]] = {}
+        for (message, block), mark in sorted(request.marks.items()):
+            marks_of.setdefault(message, []).append((block, mark))
+        for group, at, to in self._spans(groups):
+            if self._is_same(request, group, at, to):
+                yield from (self._original(request, n, marks_of) for n in range(at, to))
+            else:
+                marks = [mark for n in range(at, to) for mark in marks_of.get(n, ())]
+                yield as_bytes(marked(json.loads(group.canonical), marks)) if marks else group.canonical
+
+    def _original(self, request: Incoming, n: int, marks_of: dict[int, list[tuple[int, Json]]]) -> bytes:
+        if n in marks_of:
+            return as_bytes(request.body["messages"][n])
+        if n not in self._as_bytes:
+            self._as_bytes[n] = as_bytes(request.body["messages"][n])
+        return self._as_bytes[n]
+
+    def _spans(self, groups: Sequence[WireMessage]) -> Iterator[tuple[WireMessage, int, int]]:
+        """Yield each message that is sent, with the range of the program's messages that it stands for."""
+        at = 0
+        for group in groups:
+            last = max(_real(group), default=-1)
+            to = max(at, bisect_left(self._before, last)) if last >= 0 else at
+            yield group, at, to
+            at = to
+
+    def _group_of(self, groups: Sequence[WireMessage], message: int) -> int:
+        for number, (_, _, to) in zip(count(), self._spans(groups), strict=False):
+            if message < to:
+                return number
+        return len(groups) - 1
+
+    def _is_same(self, request: Incoming, group: WireMessage, at: int, to: int) -> bool:
+        key = at, to, group.canonical
+        if key not in self._same:
+            self._same[key] = plain([json.loads(group.canonical)]) == plain(request.messages[at:to])
+        return self._same[key]
+
+
+def _real(group: WireMessage) -> list[int]:
+    return [seq for seq in group.seqs if seq >= 0]
+
+
+def _prompt(event: Event) -> Event:
+    return replace(event, origin="prompt") if isinstance(event, UserMessage) else event

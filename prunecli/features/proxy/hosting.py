@@ -1,0 +1,194 @@
+"""Runs a proxy on loopback: its port, its secret path, and the socket of `prunecli attach`."""
+
+import asyncio
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prunecli.features.proxy.conversation import Conversation
+from prunecli.features.proxy.conversations import Conversations, HowToPrune
+from prunecli.features.proxy.server import Proxy
+from prunecli.front.headless.commands import run_command
+from prunecli.runtime import Runtime
+from prunecli.runtime.make import make_runtime
+from prunecli.util.errors import PrunecliError, UsageError
+from prunecli.util.figures import money, share, short
+from prunecli.util.frozen import frozen
+from prunecli.util.launch_options import Launch
+from prunecli.util.lazy import lazy
+from prunecli.util.paths import Places
+
+if TYPE_CHECKING:
+    import httpx2
+    import uvicorn
+else:
+    httpx2, uvicorn = lazy("httpx2"), lazy("uvicorn")
+
+MODEL = "claude-sonnet-5"
+"""The model of a session before its first request names one."""
+MAX_LINE = 1_000_000
+
+
+@frozen
+class Hosting:
+    """What a proxy needs: `upstream` is checked, `port` 0 takes any, and `strategy` "" the configured one."""
+
+    upstream: str
+    environ: dict[str, str]
+    how: HowToPrune = field(default_factory=HowToPrune)
+    port: int = 0
+    strategy: str = ""
+    say: Callable[[str], None] = print
+
+
+@frozen
+class Running:
+    """A proxy that accepts requests. `address` has its secret path."""
+
+    address: str
+    conversations: Conversations
+
+
+@asynccontextmanager
+async def hosted(asked: Hosting) -> AsyncIterator[Running]:
+    """Run a proxy until the end of the context. Raises UsageError for a port that is taken or a missing library."""
+    conversations = Conversations(_maker(asked), asked.how, Places.of(asked.environ).data / "proxied.jsonl")
+    secret = secrets.token_urlsafe(18)
+    timeout = httpx2.Timeout(
+        None, connect=30
+    )  # a model may think for minutes; the program has its own patience
+    async with httpx2.AsyncClient(timeout=timeout, follow_redirects=False) as client:
+        proxy = Proxy(asked.upstream, secret, conversations, client, asked.say)
+        async with _served(proxy, asked.port) as port, _controlled(conversations, asked.environ):
+            try:
+                yield Running(f"http://127.0.0.1:{port}/{secret}", conversations)
+            finally:
+                await conversations.close()
+
+
+def _maker(asked: Hosting) -> Callable[[], Runtime]:
+    sets = [f"model.name={MODEL}", "compaction.enabled=false"]  # summaries are the program's own
+    if asked.strategy:
+        sets.append(f"pruning.strategy={asked.strategy}")
+    launch = Launch(sets=tuple(sets))
+    return lambda: make_runtime(launch, asked.environ)
+
+
+@asynccontextmanager
+async def _served(proxy: Proxy, port: int) -> AsyncIterator[int]:
+    """Serve the application on loopback and yield the port."""
+    try:
+        config = uvicorn.Config(
+            proxy, "127.0.0.1", port, log_config=None, lifespan="off", server_header=False, date_header=False
+        )
+    except ModuleNotFoundError as error:
+        raise UsageError(f"the proxy needs {error.name}", "pip install 'prunecli[proxy]'") from error
+    server: Any = type("Server", (uvicorn.Server,), {"capture_signals": lambda _: nullcontext()})(config)
+    serving = asyncio.ensure_future(server.serve())
+    try:
+        while not server.started:
+            if serving.done():
+                raise UsageError(f"port {port} is taken", "choose another one with --port, or none at all")
+            await asyncio.sleep(0.005)
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        server.force_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+# The socket of attach ----------------------------------------------------------------------------------------
+
+
+def sockets(environ: dict[str, str]) -> Path:
+    """Return the folder of the sockets of running proxies."""
+    return Places.of(environ).data / "proxies"
+
+
+@asynccontextmanager
+async def _controlled(conversations: Conversations, environ: dict[str, str]) -> AsyncIterator[None]:
+    """Listen for `prunecli attach` on a socket that only this user can open."""
+    folder = sockets(environ)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{os.getpid()}.sock"
+    with _short(path) as address:
+        server = await asyncio.start_unix_server(
+            lambda reader, writer: _attached(conversations, reader, writer), address, limit=MAX_LINE
+        )
+    path.chmod(0o600)
+    try:
+        yield
+    finally:
+        server.close()
+        with suppress(OSError):
+            path.unlink()
+
+
+@contextmanager
+def _short(path: Path) -> Iterator[str]:
+    """Yield an address of a socket that fits into the 107 bytes that the system allows, however long the path is."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}" if Path("/proc/self/fd").exists() else str(path)
+    finally:
+        os.close(folder)
+
+
+async def _attached(
+    conversations: Conversations, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer the lines of one `prunecli attach`: `{"id", "line"}`, answered by `{"text"}` or `{"error"}`."""
+    with suppress(OSError, ValueError):
+        while line := await reader.readline():
+            answer = await _answer(conversations, json.loads(line))
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+    writer.close()
+
+
+async def _answer(conversations: Conversations, asked: dict[str, Any]) -> dict[str, Any]:
+    if not asked.get("line"):
+        return {"conversations": [summary_of(one) for one in conversations.all]}
+    found = next((one for one in conversations.all if one.runtime.session.id == asked.get("id")), None)
+    if found is None:
+        return {"error": "this conversation is over"}
+    try:
+        ran = await run_command(found.runtime, str(asked["line"]))
+    except PrunecliError as error:
+        return {"error": "\n".join(filter(None, (str(error), error.hint)))}
+    if ran is None:
+        return {"error": "type a command: /context, /prune, /undo, /cost, /prune-stats"}
+    return {"text": "\n".join(ran.lines)}
+
+
+def summary_of(conversation: Conversation) -> dict[str, Any]:
+    """Return the figures of a conversation: tokens, and US dollars."""
+    runtime = conversation.runtime
+    ledger = runtime.policy.ledger(runtime.session.context)
+    return {
+        "id": runtime.session.id,
+        "model": runtime.model_name,
+        "tokens": ledger.context_tokens,
+        "pruned": ledger.pruned_tokens,
+        "cost": runtime.bill.cost,
+        "saved": runtime.balance.saved or 0.0,
+        "off": conversation.off,
+    }
+
+
+def figures(rows: list[dict[str, Any]]) -> str:
+    """Return one line about all conversations, "" if nothing was pruned."""
+    cost, saved = (sum(float(row[key]) for row in rows) for key in ("cost", "saved"))
+    if not any(row["pruned"] for row in rows):
+        return ""
+    return f"Pruning saved {money(saved)} of {money(cost + saved)} ({share(max(0.0, saved) / (cost + saved or 1))})"
+
+
+def status_line(row: dict[str, Any]) -> str:
+    parts = f"ctx {short(row['tokens'])}", f"pruned {short(row['pruned'])}", f"saved {money(row['saved'])}"
+    return " · ".join((*parts, money(row["cost"])))

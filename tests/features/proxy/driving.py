@@ -1,0 +1,105 @@
+"""A program in its simplest form: it sends the whole conversation each time, through a proxy, and marks the end."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from prunecli.features.proxy.conversations import HowToPrune
+from prunecli.features.proxy.hosting import Hosting, Running, hosted
+from tests.endpoint import Endpoint
+
+LONG = "a line of output\n" * 400
+KEY = "sk-ant-api03-" + "k" * 20
+TOOLS = [
+    {
+        "name": "Read",
+        "description": "Read a file.",
+        "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}},
+    }
+]
+
+
+@asynccontextmanager
+async def proxied(endpoint: Endpoint, home: Path, said: list[str], **how: Any) -> AsyncIterator[Running]:
+    """A proxy in front of an endpoint, for programs in `home`."""
+    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    strategy = how.pop("strategy", "")
+    asked = Hosting(endpoint.base_url, environ, HowToPrune("test", **how), strategy=strategy, say=said.append)
+    async with hosted(asked) as running:
+        yield running
+
+
+class Program:
+    """Sends messages with a cache breakpoint at the end, and runs its one tool."""
+
+    def __init__(self, address: str, model: str = "claude-sonnet-4-5", *, stream: bool = True) -> None:
+        self.address, self.model, self.stream = address, model, stream
+        self.messages: list[dict[str, Any]] = []
+        self.answers: list[dict[str, Any]] = []
+
+    def body(self) -> dict[str, Any]:
+        *before, last = self.messages
+        content = last["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        marked = [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+        return {
+            "model": self.model,
+            "max_tokens": 1_000,
+            "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+            "tools": TOOLS,
+            "messages": [*before, {**last, "content": marked}],
+            "stream": self.stream,
+        }
+
+    async def ask(self, client: httpx2.AsyncClient) -> httpx2.Response:
+        headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
+        return await client.post(f"{self.address}/v1/messages", json=self.body(), headers=headers)
+
+    async def turn(self, client: httpx2.AsyncClient, words: str) -> dict[str, Any]:
+        """Send a prompt and run tools until the model is done; return its last message."""
+        self.messages.append({"role": "user", "content": words})
+        while True:
+            response = await self.ask(client)
+            assert response.status_code == 200, response.text
+            message = assembled(response.text) if self.stream else response.json()
+            self.answers.append(message)
+            self.messages.append({"role": "assistant", "content": message["content"]})
+            calls = [block for block in message["content"] if block["type"] == "tool_use"]
+            if not calls:
+                return message
+            results = [{"type": "tool_result", "tool_use_id": call["id"], "content": LONG} for call in calls]
+            self.messages.append({"role": "user", "content": results})
+
+
+def assembled(text: str) -> dict[str, Any]:
+    """The message of a stream, as a program keeps it."""
+    blocks: list[dict[str, Any]] = []
+    usage: dict[str, Any] = {}
+    for line in text.splitlines():
+        if not line.startswith("data:"):
+            continue
+        event = json.loads(line[5:])
+        match event["type"]:
+            case "message_start":
+                usage |= event["message"]["usage"]
+            case "content_block_start":
+                blocks.append({**event["content_block"], "raw": ""})
+            case "content_block_delta":
+                delta = event["delta"]
+                keys = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+                if delta["type"] == "input_json_delta":
+                    blocks[-1]["raw"] += delta["partial_json"]
+                else:
+                    key = keys[delta["type"]]
+                    blocks[-1][key] = blocks[-1].get(key, "") + delta[key]
+            case "message_delta":
+                usage |= event["usage"]
+    for block in blocks:
+        raw = block.pop("raw")
+        if block["type"] == "tool_use":
+            block["input"] = json.loads(raw or "{}")
+    return {"content": blocks, "usage": usage}
