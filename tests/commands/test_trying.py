@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choose, InThread, Say, Table, arguments, run_line
-from prunecli.features.replay.replay import MOST_REQUESTS, TrialStopped
+from prunecli.features.replay.trial import MOST_REQUESTS, TrialStopped
 from prunecli.model.events import AssistantMessage, RequestSent, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime
@@ -54,7 +54,7 @@ async def test_it_shows_no_pruning_the_present_strategy_the_tried_one_and_what_w
     runtime = await worked(tmp_path)
     before = list(runtime.session.records)
     table = tried(runtime, "aggressive")
-    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "aggressive + spill", "as reported"]
+    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "aggressive + spill", "as billed"]
     assert {row[1] for row in settings(table)} == {"5"}
     assert all(row[4].startswith("$") for row in settings(table))
     assert settings(table)[0][5:7] == ("100%", "100%")
@@ -78,12 +78,12 @@ async def test_the_options_of_the_session_are_tried(tmp_path: Path) -> None:
 async def test_no_pruning_has_one_row_if_no_result_is_shortened(tmp_path: Path) -> None:
     runtime = await worked(tmp_path, "pruning.spill.enabled=false")
     table = tried(runtime, "no_pruning")
-    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "as reported"]
+    assert [row[0] for row in settings(table)] == ["no_pruning", "auto", "as billed"]
 
 
 async def test_a_present_strategy_of_the_endpoint_has_no_row(tmp_path: Path) -> None:
     runtime = await worked(tmp_path, "pruning.strategy=server_clear")
-    assert [row[0] for row in settings(tried(runtime, "pi"))] == ["no_pruning", "pi + spill", "as reported"]
+    assert [row[0] for row in settings(tried(runtime, "pi"))] == ["no_pruning", "pi + spill", "as billed"]
 
 
 async def test_two_strategies_run_one_after_the_other(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ async def test_a_session_without_a_request_shows_zeros_and_one_without_a_price_w
     assert settings(empty)[0][5] == "-"
     runtime = await worked(tmp_path / "two", "model.name=local-model")
     table = tried(runtime, "pi")
-    assert "as reported" not in [row[0] for row in settings(table)]
+    assert "as billed" not in [row[0] for row in settings(table)]
     assert table.note.startswith(
         "local-model: no known price, counting $1 for a million tokens of input. The recorded answers"
     )

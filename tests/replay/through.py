@@ -189,14 +189,16 @@ async def lived(
     parallel: bool = False,
     recall: bool = True,
     around: Callable[[Provider], Provider] = lambda provider: provider,
+    chars_per_token: int = 4,
 ) -> tuple[Made, Runtime]:
     """What the program makes of the session.
 
     `acts` are by the number of the prompt that follows them, or of the answer that they ask for. `parallel`: the
     calls of an answer run at once. `recall`: the model has this tool. `around` may change what the provider says.
+    `chars_per_token`: how the endpoint counts.
     """
     clock = Clock(records[0].timestamp)
-    rules = Rules(any_model=True, cache_minimum=1024)
+    rules = Rules(any_model=True, cache_minimum=1024, chars_per_token=chars_per_token)
     async with Endpoint(replies(records), rules=rules, clock=lambda: clock.now / 1000) as endpoint:
         provider = AnthropicProvider(Address(api_key="sk-ant-test", base_url=endpoint.base_url))
         runtime = start(folder, sets=(*SETS, *sets), provider=around(provider), clock=clock)

@@ -1,12 +1,11 @@
 """The setup of a replay (configuration, models, prices and settings), and replaying one session with it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from time import monotonic
 
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import PromptFacts, system_prompt
@@ -19,11 +18,11 @@ from prunecli.context.view import View
 from prunecli.features.replay.fit import CAPS, FitData, Recording, cuts_by
 from prunecli.features.replay.prefix import Validation, validated
 from prunecli.features.replay.rates import Table, rates_by_size
-from prunecli.features.replay.replayer import Part, ReplayConfig, Replayer, Sent, Spill, Watch
+from prunecli.features.replay.replayer import Part, ReplayConfig, Replayer, Spill, Watch
 from prunecli.features.replay.rows import Row
-from prunecli.features.replay.script import Script, Step, is_answer, script_of
+from prunecli.features.replay.script import Script, Step, script_of
 from prunecli.features.replay.series import Series
-from prunecli.model.events import Record, ToolResult
+from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
 from prunecli.model.requests import TTL_MS, CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
@@ -34,7 +33,6 @@ from prunecli.runtime.toolbox import load_tools
 from prunecli.session.importers.origin import Kind
 from prunecli.session.importers.source import read_source
 from prunecli.tools.inputs import definition
-from prunecli.util.errors import UsageError
 from prunecli.util.frozen import frozen
 
 NO_PRUNING = "no_pruning"
@@ -70,10 +68,10 @@ class Replayed:
 class Stage:
     """The setup of a replay.
 
-    `fixed` replaces the tokens of system prompt and tools. `compactions`: also play compactions that an importer
-    leaves out because the file still has the content they replaced. `summaries`: the tokens of context from
-    which on recordings of other agents are summarized as the program would, None for never; without pruning, never.
-    `plots`: keep the course of each play.
+    `fixed` replaces the tokens of system prompt and tools, `factor_of` the known tokens of a model per raw token.
+    `compactions`: also play compactions that an importer leaves out because the file still has the content they
+    replaced. `summaries`: the tokens of context from which on recordings of other agents are summarized as the
+    program would, None for never; without pruning, never. `plots`: keep the course of each play.
     """
 
     config: Config
@@ -85,6 +83,7 @@ class Stage:
     compactions: bool = False
     plots: bool = False
     summaries: int | None = None
+    factor_of: Callable[[str], float] = token_factor
     _terms: dict[object, ReplayConfig] = field(default_factory=dict)
     _failures: dict[str, str] = field(default_factory=dict)
 
@@ -140,14 +139,18 @@ class Stage:
 
         `watches` are called after each request: one for all plays, or one for each.
         """
+        return tuple(self.plays(script, *watches))
+
+    def plays(self, script: Script, *watches: Watch) -> Iterator[Row]:
+        """Yield the row of each play as soon as it has ended."""
         self._failures.clear()
         settings = (Setting(NO_PRUNING, "always", spill=False), *self.settings)
         each = watches if len(watches) > 1 else (watches or (None,)) * len(settings)
-        rows: list[Row] = []
+        peak = 0
         for setting, watch in zip(settings, each, strict=True):
-            part = self.part(script, setting, rows[0].peak if rows else 0)
-            rows.append(Replayer(script, part, watch).play())
-        return tuple(rows)
+            row = Replayer(script, self.part(script, setting, peak), watch).play()
+            peak = peak or row.peak
+            yield row
 
     @property
     def failures(self) -> list[str]:
@@ -177,7 +180,7 @@ class Stage:
         if fixed is None:
             pieces = Preamble.of(tuple(preamble.get("system") or ()), tuple(preamble.get("tools") or ()))
             texts = (*pieces.system, *pieces.tools)
-            fixed = round(token_factor(model) * sum(self.counter.count(text.decode()) for text in texts))
+            fixed = round(self.factor_of(model) * sum(self.counter.count(text.decode()) for text in texts))
         return Part(
             setting.strategy,
             setting.gate,
@@ -194,6 +197,7 @@ class Stage:
             TTL_MS[self.ttl],
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
+            self.factor_of,
             summary_tokens=self.expectations.summary_tokens if self.summaries and not script.numbered else 0,
         )
 
@@ -326,57 +330,3 @@ def _spill(caps: Caps, preamble: Mapping[str, Json], script: Script) -> Spill:
         return result if cut is None else cut.of(result, seq)
 
     return spill
-
-
-MOST_REQUESTS = 2_000
-"""Maximum requests to try of a long session, so that a trial takes only seconds."""
-MOST_SECONDS = 60.0
-
-
-class TrialStopped(UsageError):
-    """The user stopped a trial, or it took too long."""
-
-
-class Trial:
-    """A trial that plays a session without pruning, with its current setting, and with another setting.
-
-    `stop` ends the trial from another thread. `notes` are the lines of `Stage.failures` and `Stage.assumptions`, once
-    it is played.
-    """
-
-    def __init__(self, stage: Stage, records: Sequence[Record], settings: Sequence[Setting]) -> None:
-        self._stage = replace(stage, settings=tuple(dict.fromkeys(settings)))
-        self._records, self.whole = _bounded(records)
-        self.notes: list[str] = []
-        self._stopped = False
-        self._until = 0.0
-
-    def stop(self) -> None:
-        """Stop at the next request."""
-        self._stopped = True
-
-    def rows(self) -> tuple[Row, ...]:
-        """Return one row for each setting, the first without pruning. Raises TrialStopped."""
-        self._until = monotonic() + MOST_SECONDS
-        script = script_of(self._records, self._stage.counter)
-        rows = self._stage.play(script, self._watch)
-        self.notes = [*self._stage.failures, *self._stage.assumptions(script)]
-        return rows
-
-    def _watch(self, player: Replayer, sent: Sent) -> None:  # noqa: ARG002  # the signature of `Watch`
-        if self._stopped:
-            raise TrialStopped("stopped")
-        if monotonic() > self._until:
-            raise TrialStopped(
-                f"stopped after {MOST_SECONDS:.0f} seconds", "`prunecli replay` has no time limit"
-            )
-
-
-def _bounded(records: Sequence[Record]) -> tuple[Sequence[Record], bool]:
-    """Return the records of the first requests, and whether those are all records."""
-    count = 0
-    for at, record in enumerate(records):
-        count += is_answer(record.event)
-        if count > MOST_REQUESTS:
-            return records[:at], False
-    return list(records), True

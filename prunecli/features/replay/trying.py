@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from prunecli.commands.command import Choice, Choose, Effect, InThread, Table
-from prunecli.context.expectations import Caps
 from prunecli.features.replay.rates import Table as Rates
-from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage, Trial
+from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage
 from prunecli.features.replay.rows import Row
-from prunecli.model.events import Record
+from prunecli.features.replay.trial import Bill, Trial
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
 from prunecli.util.errors import UsageError
@@ -28,8 +26,8 @@ _TRIED = (
     "shortened",
 )
 _TRIAL_NOTE = (
-    "The recorded answers are replayed, so this can't show what the model would have done differently. Compactions "
-    "and prunes made to avoid one are left out. Costs are prompt costs; vs. none: compared with no pruning · "
+    "The recorded answers are replayed, so this can't show what the model would have done differently. Costs are "
+    "those of the whole session, as in /cost; vs. none: compared with no pruning · "
     "+ rereads: with pruned content fetched again wherever an answer quotes it · breaks: requests that wrote cached "
     "content again · shortened: long results sent in part"
 )
@@ -38,7 +36,7 @@ _TRIAL_NOTE = (
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Show what another strategy would have cost so far."""
     config, given = runtime.config, arguments.split()
-    names = _tried(runtime)
+    names = tried_by(runtime)
     if not given:
         now = "+".join(config.pruning.strategies)
         choices = tuple(Choice(f"try {name}", name, current=name == now) for name in names)
@@ -54,7 +52,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             f"/prune-config try: one strategy at a time, got {' '.join(given)}",
             "a+b runs one after the other",
         )
-    trial = Trial(*_stage(runtime, wanted))
+    trial = trial_of(runtime, wanted)
 
     def work() -> Sequence[Effect]:
         rows = trial.rows()
@@ -63,7 +61,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             value = json.dumps(wanted.split("+")) if "+" in wanted else wanted
             note += f". /prune-config strategy {value} selects it"
         note = ". ".join((*trial.notes, note))
-        names, *figures = zip(_TRIED, *_rows(runtime, rows), strict=True)  # so that it fits 80 columns
+        names, *figures = zip(_TRIED, *_figures(rows, trial.bill), strict=True)  # so that it fits 80 columns
         right = tuple(range(1, len(names)))
         return [Table(f"This session with {wanted}", names, tuple(figures), right, note)]
 
@@ -74,35 +72,36 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
     if before:
         return []
     now = "+".join(runtime.config.pruning.strategies)
-    return [(name, "current" if name == now else "") for name in _tried(runtime)]
+    return [(name, "current" if name == now else "") for name in tried_by(runtime)]
 
 
-def _tried(runtime: Runtime) -> list[str]:
+def tried_by(runtime: Runtime) -> list[str]:
     """Return the strategies that can be tried: those that make edits of their own."""
     known = runtime.config.strategies
     return [name for name in known.names() if not hasattr(known.module(name), "context_edit")]
 
 
-def _stage(runtime: Runtime, wanted: str) -> tuple[Stage, Sequence[Record], list[Setting]]:
-    """Return everything needed to replay this session: its model, options and cache, the records, and the settings of
-    the current and the wanted strategy."""
+def trial_of(runtime: Runtime, *wanted: str) -> Trial:
+    """Return a trial of the configured strategy and of these: with this session's model, options, cache and bill."""
     choices, config = runtime.choices, runtime.config
-    now = "+".join(config.pruning.strategies) if choices.pruning else NO_PRUNING
-    spills = choices.caps != Caps()
-    tried = set(_tried(runtime))  # the endpoint's own edits can't be, and NO_PRUNING is always replayed
+    now = "+".join(config.pruning.strategies) if config.pruning.enabled else NO_PRUNING
+    spills = config.pruning.enabled and config.pruning.spill.enabled
+    tried = set(tried_by(runtime))  # the endpoint's own edits can't be, and NO_PRUNING is always replayed
     settings = [
         Setting(name, config.pruning.gate, spills)
-        for name in dict.fromkeys((now, wanted))
+        for name in dict.fromkeys((now, *wanted))
         if (spills or name != NO_PRUNING) and set(name.split("+")) <= tried
     ]
     rates = Rates(choices.info_of, runtime.model_name)
     stage = Stage(config, rates, (), choices.cache_ttl, runtime.expectations)
-    return stage, runtime.session.records, settings
+    session = runtime.session
+    scale, billed = session.context.counts.scale, payments(session, choices)
+    return Trial(stage, session.records, settings, scale, billed, choices.known_price)
 
 
-def _rows(runtime: Runtime, rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
+def _figures(rows: Sequence[Row], bill: Bill) -> list[tuple[str, ...]]:
     base = rows[0].cost
-    played = [
+    played: list[tuple[str, ...]] = [
         (
             row.name,
             f"{row.requests:,}",
@@ -116,11 +115,7 @@ def _rows(runtime: Runtime, rows: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
         )
         for row in rows
     ]
-    sent = [payment for payment in payments(runtime.session, runtime.choices) if payment.kind == "answer"]
-    if not sent or any(one.cost is None for one in sent):
-        return tuple(played)
-    prompts = [replace(one.usage, output_tokens=0) for one in sent]
-    cost = sum(runtime.choices.price(one.model, usage) for one, usage in zip(sent, prompts, strict=True))
-    sizes = [usage.prompt_tokens for usage in prompts]
-    was = ("as reported", f"{len(sent):,}", short(sum(sizes)), short(max(sizes)), money(cost), *[""] * 5)
-    return (*played, was)
+    if not bill.requests or bill.cost is None:
+        return played
+    tokens = f"{bill.requests:,}", short(bill.tokens), short(bill.largest)
+    return [*played, ("as billed", *tokens, money(bill.cost), *[""] * 5)]
