@@ -379,7 +379,7 @@ DISTRIBUTIONS = {
 """Distributions whose module has another name."""
 EXTRA = {
     *("mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf", "acp"),
-    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "uvicorn"),
+    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "openai", "uvicorn"),
 }
 """Modules of the extras: libraries, and what their interfaces are made of."""
 

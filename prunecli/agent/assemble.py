@@ -28,7 +28,8 @@ class ModelSettings:
     """The model options of a request.
 
     `max_tokens` limits the answer; `thinking` is in the endpoint's form. With `cache_ttl` None, no breakpoints are
-    set; with `effort` "", the model's default applies; with `context_management` None, none is sent.
+    set; with `effort` "", the model's default applies; with `context_management` None, none is sent. `without` are
+    the optional fields that the endpoint rejected.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ModelSettings:
     betas: tuple[str, ...] = ()
     effort: str = ""
     context_management: Mapping[str, Json] | None = None
+    without: frozenset[str] = frozenset()
 
 
 def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
@@ -165,6 +167,7 @@ def _request(
         model.cache_ttl,
         _betas(model, messages, summarizes=summarizes),
         effort=model.effort,
+        without=model.without,
     )
 
 

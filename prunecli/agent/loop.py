@@ -56,7 +56,7 @@ from prunecli.model.events import (
     RunEnded,
     UserMessage,
 )
-from prunecli.model.messages import Usage, plain_text
+from prunecli.model.messages import OTHER_WIRE, Usage, plain_text
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.plugins.features import available
@@ -297,12 +297,10 @@ class Run:
             try:
                 return request, await self._attempts.until_answered(request, summary=summary)
             except FieldRefused as refused:
-                field = next((name for name in refused.fields if name in request.optional_fields), "")
+                field = next(filter(request.can_omit, refused.fields), "")
                 if not field or not self.stop_sending(field):
                     raise
-                self.session.tell(
-                    Notice(f"This endpoint rejects `{field}`; later requests omit it", "warning")
-                )
+                self.session.tell(_rejected(field))
             except SummaryRejected as refused:
                 if (plain := summary_as_text(self._view(), "the summary is sent as text")) is None:
                     raise
@@ -396,3 +394,8 @@ class Run:
     def _foretell(self, plan: CompactionPlan) -> None:
         if thinking := plan.thinking(self.session.context):
             self.session.tell(Notice(f"In the turns that stay, this {thinking}"))
+
+
+def _rejected(field: str) -> Notice:
+    name = field.removeprefix(OTHER_WIRE)
+    return Notice(f"This endpoint rejects `{name}`; later requests omit it", "warning")

@@ -14,7 +14,7 @@ def login(ctx: typer.Context) -> None:
     """Ask for an API key and save it in a file with mode 0600."""
     places, config = Places.of(os.environ), configured(ctx)
     key = typer.prompt("API key", hide_input=True) if sys.stdin.isatty() else sys.stdin.read()
-    file = save_key(places, key, keys_of(config, config.model.provider))
+    file = save_key(places, key, keys_of(config))
     typer.echo(f"saved to {file}")
 
 

@@ -20,7 +20,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     def keep(key: str) -> Sequence[Effect]:
         if not key.strip():
             return [Say("No key entered; nothing changed.")]
-        keys = keys_of(runtime.config, runtime.config.model.provider)
+        keys = keys_of(runtime.config, runtime.model_name)
         file = save_key(places, key, keys)
         notices = reconfiguring.reload(runtime)
         used = credentials(runtime.setup.environ, places, keys).source

@@ -31,7 +31,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return _set(runtime, arguments)
     setup, config = runtime.setup, runtime.config
     key = connection_for("", config, setup.environ, setup.places)[1].credentials
-    if config.model.provider == STAND_IN or lacks_key(config, config.model.provider, key):
+    if config.service().provider == STAND_IN or lacks_key(config, "", key):
         return [_choose(runtime, ())]
     rows = None if arguments else runtime.offered.kept()
     if rows is not None:

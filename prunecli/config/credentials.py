@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from prunecli.config.effective import Config
 from prunecli.config.files import read_bytes, reason
+from prunecli.config.options import Model
 from prunecli.config.save import write
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import DEFAULT, Connection, Credentials, Definition, Keys
@@ -19,31 +20,42 @@ def connection_for(
     model: str, config: Config, environ: Mapping[str, str], places: Places
 ) -> tuple[Definition, Connection]:
     """Return the provider of a model, and its connection. Raises ConfigError as `credentials` does."""
-    name = config.providers.answering(model, config.model.provider)
-    keys = keys_of(config, name)
-    key, options = credentials(environ, places, keys), config.provider_options(name)
-    connection = Connection(config.model.base_url, key, environ, options, keys, config.model.transport)
-    return config.providers.definition(name), connection
+    service, keys = config.service(model), keys_of(config, model)
+    key, options = credentials(environ, places, keys), config.provider_options(service.provider)
+    parts = service.base_url, key, environ, options, keys, config.model.transport, service.wire
+    return config.providers.definition(service.provider), Connection(*parts)
 
 
-def keys_of(config: Config, provider: str) -> Keys:
-    """Return the sources of a credential: those of the `[model] endpoint` in effect, else the provider's own."""
-    endpoint = config.endpoint if provider == DEFAULT else None
-    return config.providers.keys(provider) if endpoint is None else endpoint.keys
+def keys_of(config: Config, model: str = "") -> Keys:
+    """Return the sources of a credential: those of the endpoint in effect for a model, else the provider's own."""
+    service = config.service(model)
+    if service.endpoint is not None:
+        return service.endpoint.keys
+    if config.providers.definition(service.provider).KEYS is None and (wanted := _wanted(config)) != model:
+        return keys_of(config, wanted)  # the demo model stands in for one without a key
+    return config.providers.keys(service.provider)
 
 
-def lacks_key(config: Config, provider: str, key: Credentials) -> bool:
-    """Return whether requests would be rejected because there is no credential."""
-    if provider == DEFAULT and config.model.transport == "sdk" and not config.model.base_url:
+def _wanted(config: Config) -> str:
+    """Return the model that the user chose, even if another one stands in for it."""
+    key = ("model", "name")
+    names = [layer.values[key] for layer in config.layers if layer.kind != "session" and key in layer.values]
+    return str(names[-1] if names else Model().name)
+
+
+def lacks_key(config: Config, model: str, key: Credentials) -> bool:
+    """Return whether requests for a model would be rejected because there is no credential."""
+    service = config.service(model)
+    if service.provider == DEFAULT and config.model.transport == "sdk" and not service.base_url:
         return False  # the SDK may find one
-    needs_key = config.providers.definition(provider).needs_key
-    return not key and (needs_key(config.model.base_url) or keys_of(config, provider).required)
+    needs_key = config.providers.definition(service.provider).needs_key
+    return not key and (needs_key(service.base_url) or keys_of(config, model).required)
 
 
 def misses_key(model: str, config: Config, environ: Mapping[str, str], places: Places) -> bool:
     """Return whether the endpoint of a model needs a key and there is none. Raises what `connection_for` raises."""
     _, connection = connection_for(model, config, environ, places)
-    return lacks_key(config, config.providers.answering(model, config.model.provider), connection.credentials)
+    return lacks_key(config, model, connection.credentials)
 
 
 def provider_for(model: str, config: Config, environ: Mapping[str, str], places: Places) -> Provider:

@@ -21,12 +21,13 @@ from prunecli.config.options import (
     Sandbox,
     Tools,
     Ui,
+    address_problem,
 )
 from prunecli.config.project_config import ADDED_UP, is_stricter
 from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.plugins.app import Installed, resolved
-from prunecli.providers.endpoints import KNOWN, Endpoint
+from prunecli.providers.endpoints import Endpoint
 from prunecli.providers.registry import DEFAULT, Providers
 from prunecli.tools.registry import default
 from prunecli.util.errors import ConfigError
@@ -46,6 +47,16 @@ class Found(NamedTuple):
 
     value: Any
     layers: tuple[Layer, ...]
+
+
+class Service(NamedTuple):
+    """Where a model is reached: its provider, the address ("" for the provider's own), the known endpoint whose key
+    is used, None for the provider's, and the protocol, "" for the default."""
+
+    provider: str
+    base_url: str = ""
+    endpoint: Endpoint | None = None
+    wire: str = ""
 
 
 class Item(NamedTuple):
@@ -80,6 +91,8 @@ class Config:
     """The strategies made so far, by name; `references.chosen` fills it, since each request asks for them."""
     built: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The options of features and plugins built so far, by section."""
+    services: dict[str, Service] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The services looked up so far, by model."""
 
     @property
     def strategies(self) -> Strategies:
@@ -109,15 +122,53 @@ class Config:
         options = self.providers.options_class(name)
         return _build(options, ("model", name), self.found) if options else None
 
+    def service(self, model: str = "") -> Service:
+        """Return where a model is reached, by default the configured one: at the provider of its name (`demo`), as
+        its `[models."X"]` says, as `[model]` says, or, if that names no place, at the vendor that its name tells."""
+        name = model or self.model.name
+        if name not in self.services:
+            self.services[name] = self._service(name)
+        return self.services[name]
+
+    def _service(self, name: str) -> Service:
+        if name in self.providers.names():
+            return Service(name, self.model.base_url)
+        facts = self.models.get(name)
+        if facts and (facts.provider or facts.endpoint or facts.base_url):
+            named = self.providers.endpoint(facts.endpoint, facts.provider) if facts.endpoint else None
+            provider = named[0] if named else facts.provider or self._own.provider
+            return self._at_home(Service(provider, facts.base_url, named[1] if named else None, facts.wire))
+        own = self._own
+        if own == Service(DEFAULT) and (vendor := self.providers.vendor(name)) is not None:
+            provider, endpoint = vendor
+            return Service(provider, endpoint.base_url, endpoint)
+        return own
+
     @property
-    def endpoint(self) -> Endpoint | None:
-        """The known endpoint in effect: `[model] endpoint`, unless a source of higher precedence sets another
-        address, which must not get its key."""
-        if self.model.endpoint in ("", DEFAULT):
-            return None
-        named, address = self.found["model", "endpoint"], self.found.get(("model", "base_url"))
-        overridden = address and _rank(address) > _rank(named)
-        return None if overridden else KNOWN[self.model.endpoint]
+    def _own(self) -> Service:
+        """What `[model]` says. Its endpoint's key is not for an address from a source of higher precedence."""
+        provider, address = self.model.provider, self.model.base_url
+        explicit = provider if ("model", "provider") in self.found else ""
+        named = self.providers.endpoint(self.model.endpoint, explicit) if self.model.endpoint else None
+        if named is None or named[1].name == DEFAULT:
+            return self._at_home(Service(provider, address))
+        above = self.found.get(("model", "base_url"))
+        overridden = above and _rank(above) > _rank(self.found["model", "endpoint"])
+        return Service(named[0], address, None if overridden else named[1])
+
+    def _at_home(self, service: Service) -> Service:
+        """Return a service with the address of the provider's own endpoint, if it has one and no other is given."""
+        home = self.providers.endpoints(service.provider).get(service.provider)
+        if service.base_url or service.provider == DEFAULT or home is None:
+            return service
+        return service._replace(base_url=home.base_url, endpoint=home)
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables with the keys of all configured services."""
+        services = [self.service(name) for name in (self.model.name, *self.models)]
+        keys = [one.endpoint.keys if one.endpoint else self.providers.keys(one.provider) for one in services]
+        return tuple(dict.fromkeys(name for one in keys for name in (one.key_variable, one.token_variable)))
 
     def origin(self, key: str) -> str:
         """Return the source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",
@@ -275,7 +326,28 @@ def config_of(layers: tuple[Layer, ...], schema: Schema, notices: tuple[str, ...
         config.strategy_options(name)
     for name in {key[1] for key in found if len(key) > 2 and key[0] == "model"}:
         config.provider_options(name)
+    _check_services(config)
     return config
+
+
+def _check_services(config: Config) -> None:
+    """Check the names and addresses of all services. Raises ConfigError."""
+    known = config.providers
+    own = config.model.provider if ("model", "provider") in config.found else ""
+    tables: dict[Key, tuple[str, str, str]] = {("model",): (own, config.model.endpoint, "")}
+    for name, facts in config.models.items():
+        tables["models", name] = facts.provider, facts.endpoint, facts.base_url
+    for table, (provider, endpoint, address) in tables.items():
+        if provider and provider not in known.names():
+            names = ", ".join(sorted(known.names()))
+            raise _unfit(table, [(*table, "provider")], config.found, f"provider: expected one of {names}")
+        if endpoint and known.endpoint(endpoint, provider) is None:
+            providers = (provider,) if provider else (DEFAULT, *known.brought)
+            names = ", ".join(dict.fromkeys(name for one in providers for name in known.endpoints(one)))
+            what = f"endpoint: expected one of {names}, got {endpoint!r}"
+            raise _unfit(table, [(*table, "endpoint")], config.found, what)
+        if problem := address_problem(address, allow_http=config.model.allow_http):
+            raise _unfit(table, [(*table, "base_url")], config.found, problem)
 
 
 def _configured_strategies(found: Mapping[Key, Found]) -> list[str]:

@@ -13,7 +13,6 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.model.requests import CacheTtl
-from prunecli.providers.endpoints import KNOWN
 from prunecli.tools.registry import default
 from prunecli.util.bindings import problem as key_problem
 from prunecli.util.by_project import ALLOWED, Refused
@@ -72,16 +71,8 @@ class Model:
             raise ValueError(
                 f"thinking: expected fewer than max_tokens ({self.max_tokens}), got {self.thinking}"
             )
-        if self.endpoint and self.endpoint not in KNOWN:
-            raise ValueError(f"endpoint: expected one of {', '.join(KNOWN)}, got {self.endpoint!r}")
-        shown = without_password(self.base_url)
-        if self.base_url and not _is_address(self.base_url):
-            raise ValueError(f"base_url: expected an http or https URL, got {shown!r}")
-        if self.base_url and not self.allow_http and _is_unencrypted(self.base_url):
-            raise ValueError(
-                f"base_url: {shown!r} sends prompts and key unencrypted to another machine; "
-                "use https, or set model.allow_http = true"
-            )
+        if problem := address_problem(self.base_url, allow_http=self.allow_http):
+            raise ValueError(problem)
         if not self.name.strip() or not self.name.isprintable():
             raise ValueError(f"name: expected a model name, got {self.name!r}")
 
@@ -101,13 +92,17 @@ class Prices:
 
 @frozen
 class ModelFacts:
-    """Corrections and additions to the model table."""
+    """Corrections and additions to the model table, and where to reach the model if not at `[model]`."""
 
-    refused: ClassVar[str] = "it decides what a run costs"
+    refused: ClassVar[str] = "it decides where prompts and key go, or what a run costs"
     example: ClassVar[Mapping[str, str]] = {"": "my-model"}
 
     context_window: Annotated[Count | None, "Context window in tokens."] = None
     prices: Annotated[Prices, "US dollars per million tokens."] = Prices()
+    provider: Annotated[str, "The model's provider; if unset, that of its endpoint or of [model]."] = ""
+    endpoint: Annotated[str, "The model's endpoint, one of the known ones (docs/models.md)."] = ""
+    base_url: Annotated[str, "URL of the model's endpoint."] = ""
+    wire: Annotated[str, "The protocol, for a provider that has several."] = ""
 
 
 @frozen
@@ -328,6 +323,19 @@ SECTIONS: Mapping[str, Any] = {
     "ui": Ui,
 }
 """The sections of the core by name, in the order of `config show`; features and plugins bring others."""
+
+
+def address_problem(url: str, *, allow_http: bool) -> str:
+    """Return what is wrong with the URL of an endpoint, "" if nothing is."""
+    shown = without_password(url)
+    if url and not _is_address(url):
+        return f"base_url: expected an http or https URL, got {shown!r}"
+    if url and not allow_http and _is_unencrypted(url):
+        return (
+            f"base_url: {shown!r} sends prompts and key unencrypted to another machine; "
+            "use https, or set model.allow_http = true"
+        )
+    return ""
 
 
 def _is_address(text: str) -> bool:

@@ -16,7 +16,6 @@ from prunecli.config.schema import Schema
 from prunecli.config.strategies import Strategies
 from prunecli.plugins.app import Installed
 from prunecli.plugins.installing import DISABLED
-from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.registry import DEFAULT, SHIPPED, Providers
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, absolute
@@ -31,7 +30,7 @@ VARIABLES: Mapping[str, str] = {
 }
 """The environment variables that set a key; an empty variable sets nothing."""
 
-_ENDPOINT, _ADDRESS = ("model", "endpoint"), ("model", "base_url")
+_PROVIDER, _ENDPOINT, _ADDRESS = (("model", name) for name in ("provider", "endpoint", "base_url"))
 
 FLAGS: Mapping[str, str] = {
     "--model": "model.name",
@@ -91,8 +90,21 @@ def load(
     layers.append(text_layer("environment", _from_environment(environ), schema))
     layers.append(text_layer("flag", _from_flags(flags or {}, sets), schema))
     notices += [*installed.problems, *_left_out(layers, installed)]
-    layers = [_with_address(layer, environ) for layer in layers if layer.values]
+    provider = _last(layers, _PROVIDER)
+    if _is_foreign(schema.providers, provider, _last(layers, _ENDPOINT)):
+        layers = [one.without(_ADDRESS) if one.kind == "environment" else one for one in layers]
+    layers = [_with_address(layer, environ, schema.providers, provider) for layer in layers if layer.values]
     return config_of(tuple(layers), schema, tuple(notices))
+
+
+def _last(layers: Sequence[Layer], key: tuple[str, ...]) -> str:
+    return next((str(one.values[key]) for one in reversed(layers) if key in one.values), "")
+
+
+def _is_foreign(providers: Providers, provider: str, endpoint: str) -> bool:
+    """Return whether requests go to another provider than the one that the address in the environment is for."""
+    found = providers.endpoint(endpoint, provider) if endpoint else None
+    return (found[0] if found else provider) not in ("", DEFAULT)
 
 
 def _left_out(layers: Iterable[Layer], installed: Installed) -> Iterator[str]:
@@ -137,17 +149,22 @@ def _layer(kind: Kind, path: Path, label: str, places: Places, schema: Schema) -
     return [] if text is None else [file_layer(kind, text, label, path, places.shown(path), schema)]
 
 
-def _with_address(layer: Layer, environ: Mapping[str, str]) -> Layer:
-    """Return the layer with the address of the endpoint that it names, unless it sets one itself. Raises
+def _with_address(layer: Layer, environ: Mapping[str, str], providers: Providers, provider: str) -> Layer:
+    """Return the layer with the addresses of the endpoints that it names, unless it sets one itself. Raises
     ConfigError."""
-    name = layer.values.get(_ENDPOINT, "")
-    if not name or _ADDRESS in layer.values:
-        return layer
-    try:
-        address = KNOWN[name].address(environ) if name in KNOWN and name != DEFAULT else ""
-    except ValueError as error:
-        raise layer.error(_ENDPOINT, str(error), "or also set model.base_url") from error
-    return layer.with_value(_ADDRESS, address, f"endpoint {name}")
+    for key, name in tuple(layer.values.items()):
+        *table, last = key
+        address = (*table, "base_url")
+        if last != "endpoint" or table[0] not in ("model", "models") or not name or address in layer.values:
+            continue
+        of_table = str(layer.values.get((*table, "provider"), "" if len(table) > 1 else provider))
+        found = providers.endpoint(name, of_table)
+        try:
+            url = found[1].address(environ) if found and name != DEFAULT else ""
+        except ValueError as error:
+            raise layer.error(key, str(error), f"or also set {'.'.join(address)}") from error
+        layer = layer.with_value(address, url, f"endpoint {name}")
+    return layer
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:

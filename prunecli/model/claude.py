@@ -1,4 +1,4 @@
-"""Features of a Claude model, derived from its name."""
+"""Features of a model, derived from its name: those of a Claude model, and whether it is one of OpenAI's."""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +11,8 @@ SHORT_NAMES: Mapping[str, str] = MappingProxyType(
 """The newest model of each family, by family name."""
 
 _VERSION = re.compile(r"claude-(?:([a-z]+)-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
+_OPENAI = re.compile(r"(?:.*/)?(?:gpt-|chatgpt-|codex-|o[134](?:-|$))")
+_DATE = re.compile(r"-\d{4}-?\d\d-?\d\d$")
 _UPPER = ("fable", "mythos")
 _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
 """The first versions with bound thinking, of the larger families and of the others."""
@@ -45,13 +47,14 @@ def is_bound(name: str) -> bool:
 def may_read(reader: str, writer: str) -> bool:
     """Return whether a model sees the thinking of another one. An endpoint omits other thinking but never rejects it.
 
-    Blocks that a model cannot read come back when the conversation returns to a model that can. True for names
-    without a family or version. Source: "Preserved thinking" and the migration guides of Claude Opus, Sonnet and
-    Haiku 5.5 and of Fable 5.1 and 5.2 in Anthropic's documentation; other clouds may differ.
+    Blocks that a model cannot read come back when the conversation returns to a model that can. A model of OpenAI
+    reads only its own. True for other names without a family or version. Source: "Preserved thinking" and the
+    migration guides of Claude Opus, Sonnet and Haiku 5.5 and of Fable 5.1 and 5.2 in Anthropic's documentation; other
+    clouds may differ.
     """
     mine, its = _family(reader), _family(writer)
     if mine is None or its is None or mine == its:
-        return True
+        return _is_openai(reader) == _is_openai(writer) == "" or _undated(reader) == _undated(writer)
     (family, version), (other, age) = mine, its
     if other in _UPPER and age >= (5, 2):
         return family in _UPPER and version >= (5, 2)
@@ -68,6 +71,15 @@ def may_read(reader: str, writer: str) -> bool:
             return other not in _UPPER and (age < _BOUND or other == "sonnet")
         case _:
             return age < _BOUND or other == "opus" or version >= (5, 2)
+
+
+def _is_openai(name: str) -> str:
+    found = _OPENAI.match(name.lower())
+    return found[0] if found else ""
+
+
+def _undated(name: str) -> str:
+    return _DATE.sub("", name.lower().rpartition("/")[2])
 
 
 def _family(name: str) -> tuple[str, tuple[int, int]] | None:

@@ -18,6 +18,11 @@ INVALID_INPUT = "__invalid_json__"
 """Key of a tool input that was not valid JSON; its value is the raw text. The call is not executed."""
 
 
+OTHER_WIRE = "wire:"
+"""Begins the signature of thinking that came over another protocol than the Messages API, which would reject it, and
+the names of that protocol's optional fields."""
+
+
 @frozen
 class Text:
     """Text by the user, the model or a tool. `citations` are those of an answer, as the endpoint sent them."""

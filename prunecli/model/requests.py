@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from prunecli.model.codec import canonical
-from prunecli.model.messages import Json, Usage
+from prunecli.model.messages import OTHER_WIRE, Json, Usage
 from prunecli.util.frozen import frozen
 
 Role: TypeAlias = Literal["user", "assistant"]
@@ -135,7 +135,8 @@ class Request:
     `thinking` is the endpoint's thinking configuration, None to send none; `betas` go into a header. `cache_ttl` is
     None for an endpoint without breakpoints; `effort` is "" for the model's default. `context_management` lists the
     edits for the endpoint's own copy; None for none. `sha256` is the end of the chain. `compaction` asks the endpoint
-    for a summary of the messages instead of an answer.
+    for a summary of the messages instead of an answer. `without` are the optional fields that the endpoint rejected
+    before, for providers whose fields have no place here.
     """
 
     model: str
@@ -151,6 +152,7 @@ class Request:
     effort: str = ""
     context_management: Mapping[str, Json] | None = None
     compaction: Mapping[str, Json] | None = None
+    without: frozenset[str] = frozenset()
 
     @property
     def optional_fields(self) -> frozenset[str]:
@@ -166,6 +168,10 @@ class Request:
             SEARCH: any(_SEARCH_TYPE in tool for tool in self.preamble.tools),
         }
         return frozenset(found.union(name for name, there in given.items() if there))
+
+    def can_omit(self, field: str) -> bool:
+        """Return whether the request has an optional field that later ones can leave out."""
+        return field in self.optional_fields or (field.startswith(OTHER_WIRE) and field not in self.without)
 
     def body(self) -> bytes:
         """Return the JSON body with cache marks, ready to be posted."""

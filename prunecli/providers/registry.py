@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias,
 
 from prunecli.plugins.app import Brought
 from prunecli.plugins.foreign import ForeignFailed, called
-from prunecli.providers.models import Offer
+from prunecli.providers.models import ALIASES, Offer
 from prunecli.util.errors import ConfigError, PrunecliError, Unauthorized
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import PACKAGE, names_in
 
 if TYPE_CHECKING:
+    from prunecli.providers.endpoints import Endpoint
     from prunecli.providers.provider import Provider
 
 DEFAULT = "anthropic"
@@ -66,7 +67,8 @@ class Credentials:
 class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
     the configured values, None if it declares none. `keys` are the sources of the credential, None for the provider's
-    own. `transport` is the library that sends requests to a server of the Messages API."""
+    own. `transport` is the library that sends requests to a server of the Messages API, and `wire` the protocol of a
+    provider that has several, "" for its default."""
 
     base_url: str
     credentials: Credentials
@@ -74,6 +76,7 @@ class Connection:
     options: Any = None
     keys: Keys | None = None
     transport: Transport = "http"
+    wire: str = ""
 
 
 @frozen
@@ -88,7 +91,8 @@ class Finding:
 
 class Definition(Protocol):
     """The contents of a provider file. It may also define a frozen dataclass `Options` for the keys of `[model.NAME]`
-    (in the form of config/options.py)."""
+    (in the form of config/options.py), `ENDPOINTS`, a mapping of known endpoints by name, and `endpoint_of(model)`,
+    the name of the endpoint that serves a model if nothing else is configured, "" for none."""
 
     KEYS: Keys | None
     """The sources of the provider's credential; None for a provider without one."""
@@ -114,9 +118,26 @@ class Providers(NamedTuple):
         """Return the names of all providers, found without imports."""
         return (*names_in(self.folder, ".py"), *self.brought)
 
-    def answering(self, model: str, configured: str) -> str:
-        """Return the provider for a model: the one with the model's name (`--model demo`), or the configured one."""
-        return model if model in self.names() else configured
+    def endpoints(self, name: str) -> "Mapping[str, Endpoint]":
+        """Return the known endpoints of a provider. Raises ConfigError as `definition` does."""
+        return getattr(self.definition(name), "ENDPOINTS", {}) if name in self.names() else {}
+
+    def endpoint(self, name: str, provider: str = "") -> "tuple[str, Endpoint] | None":
+        """Return a known endpoint with its provider: the given one, else the first that knows the name."""
+        for one in (provider,) if provider else (DEFAULT, *self.brought):
+            if (found := self.endpoints(one).get(name)) is not None:
+                return one, found
+        return None
+
+    def vendor(self, model: str) -> "tuple[str, Endpoint] | None":
+        """Return the endpoint of the vendor that a plain model name belongs to, with its provider."""
+        if model.lower() in ALIASES or "claude" in model.lower():
+            return None
+        for one in self.brought:
+            endpoint_of = getattr(self.definition(one), "endpoint_of", None)
+            if endpoint_of is not None and (name := endpoint_of(model)):
+                return self.endpoint(name, one)
+        return None
 
     def definition(self, name: str) -> Definition:
         """Return the definition of one of `names`. Raises ConfigError if a plugin's cannot be imported."""

@@ -42,6 +42,8 @@ _KNOWN = frozenset(
         "message_stop",
     )
 )
+END: Json = {"type": "[DONE]"}
+"""The end of a stream of another dialect, as an event that the Messages API does not have."""
 _decode = json.JSONDecoder().raw_decode
 _T = TypeVar("_T")
 
@@ -66,7 +68,10 @@ which takes minutes on a CPU."""
 
 
 class EventReader:
-    """A reader of one response. Every method raises a `ProviderError` if the connection breaks or falls silent."""
+    """A reader of one response. Every method raises a `ProviderError` if the connection breaks or falls silent.
+
+    OpenAI's protocols end a stream with `[DONE]`, which becomes `END`.
+    """
 
     def __init__(self, response: "httpx2.Response", failures: Failures, patience: Patience) -> None:
         self._response = response
@@ -86,7 +91,8 @@ class EventReader:
     @property
     def request_id(self) -> str:
         """The endpoint's id of the request, or ""."""
-        return str(self._response.headers.get("request-id", ""))[:200]
+        headers = self._response.headers
+        return str(headers.get("request-id") or headers.get("x-request-id") or "")[:200]
 
     async def refuse_other_content(self) -> None:
         """Raise an error for a successful response that is not an event stream, such as a page or a JSON object."""
@@ -183,8 +189,7 @@ class EventReader:
         return taken
 
     def _value(self, event: ServerEvent) -> Json | None:
-        """Return the event's object; None for a ping, an end marker of another dialect, or an unknown event without
-        JSON."""
+        """Return the event's object; None for a ping or an unknown event without JSON."""
         name, data = event
         if name == "ping":
             return None
@@ -203,7 +208,9 @@ class EventReader:
         data = event.data.strip()
         if event.name == "error":
             return {"type": "error", "error": {"message": data}}
-        if not data or data == "[DONE]" or event.name not in _KNOWN:
+        if data == "[DONE]":
+            return END
+        if not data or event.name not in _KNOWN:
             return None
         raise self._failures.cut("a malformed answer: an event that is not JSON") from error
 

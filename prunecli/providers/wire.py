@@ -7,7 +7,7 @@ when a wire is made: httpx2 takes about 0.1 s of CPU, the SDK more than a second
 import re
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -86,29 +86,32 @@ class Wire(Protocol):
         """Close all connections."""
 
 
+def http_client(
+    base_url: str, headers: Mapping[str, str], route: Route, connect_seconds: float
+) -> "httpx2.AsyncClient":
+    """Return a client that reads nothing from the environment and follows no redirect."""
+    return httpx2.AsyncClient(
+        base_url=base_url,
+        headers={**_ACCEPT, "User-Agent": f"prunecli/{__version__}", **headers},
+        timeout=httpx2.Timeout(None, connect=connect_seconds),
+        transport=httpx2.AsyncHTTPTransport(
+            verify=_tls(base_url, route),
+            trust_env=False,
+            limits=httpx2.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=90.0),
+            proxy=route.proxy or None,
+            socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
+        ),
+        trust_env=False,
+        follow_redirects=False,
+    )
+
+
 class HttpWire:
     """Sends requests over httpx2. Reads nothing from the environment; follows no redirect."""
 
     def __init__(self, endpoint: Endpoint, route: Route, connect_seconds: float) -> None:
-        self._client = httpx2.AsyncClient(
-            base_url=endpoint.base_url,
-            headers={
-                **_ACCEPT,
-                "User-Agent": f"prunecli/{__version__}",
-                "anthropic-version": _VERSION,
-                **endpoint.headers,
-            },
-            timeout=httpx2.Timeout(None, connect=connect_seconds),
-            transport=httpx2.AsyncHTTPTransport(
-                verify=_tls(endpoint, route),
-                trust_env=False,
-                limits=httpx2.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=90.0),
-                proxy=route.proxy or None,
-                socket_options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)],
-            ),
-            trust_env=False,
-            follow_redirects=False,
-        )
+        headers = {"anthropic-version": _VERSION, **endpoint.headers}
+        self._client = http_client(endpoint.base_url, headers, route, connect_seconds)
 
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
         if body is not None:
@@ -199,9 +202,9 @@ async def _keep_refusals(request: Any, proceed: Callable[[Any], Awaitable[Any]])
     return answer
 
 
-def _tls(endpoint: Endpoint, route: Route) -> "ssl.SSLContext | bool":
+def _tls(base_url: str, route: Route) -> "ssl.SSLContext | bool":
     """Return the TLS context, only for https addresses, because loading the certificates takes time."""
-    if urlsplit(endpoint.base_url).scheme != "https":
+    if urlsplit(base_url).scheme != "https":
         return False
 
     return ssl.create_default_context(cafile=route.ca_file) if route.ca_file else True

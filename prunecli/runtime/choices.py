@@ -113,7 +113,7 @@ class Choices:
         edits = self._context_edits
         betas = (*betas_for(thinking), *([CONTEXT_MANAGEMENT_BETA] if edits else []))
         return ModelSettings(
-            info.name, most, thinking, ttl, betas, effort, {"edits": edits} if edits else None
+            info.name, most, thinking, ttl, betas, effort, {"edits": edits} if edits else None, self.refused
         )
 
     @property

@@ -67,12 +67,12 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     load_config = _loader(asked, places, cwd, environ)
     config = load_config(trusted)
     demo = config.origin("model.name") == NO_KEY
-    keys = keys_of(config, config.model.provider)
+    keys = keys_of(config)
     if demo and asked.headless:
         raise UsageError(NO_KEY, f"set {keys.key_variable}, {NO_KEY_HINT}")
     folders, waiting = launch_flags.folders(asked, store, cwd, places.home)
     added = Added(folders)
-    child = child_environment(environ, (keys.key_variable, keys.token_variable))
+    child = child_environment(environ, (keys.key_variable, keys.token_variable, *config.key_variables))
     setup = Setup(
         places,
         cwd,

@@ -35,11 +35,14 @@ Rows = Sequence[Offer]
 
 
 class OfferedModels:
-    """The models of the current endpoint, whose URL `address` returns. `info_of` finds a model in the tables."""
+    """The models that endpoints list. `address` returns the URL of a model's endpoint, by default the configured one;
+    `info_of` finds a model in the tables."""
 
-    def __init__(self, setup: Setup, address: Callable[[], str], info_of: Callable[[str], ModelInfo]) -> None:
+    def __init__(
+        self, setup: Setup, address: Callable[[str], str], info_of: Callable[[str], ModelInfo]
+    ) -> None:
         self._path, self._clock = setup.places.endpoints_file, setup.clock
-        self._address = address
+        self.address = address
         self._info_of = info_of
         self._offers: dict[str, dict[str, Offer]] = {}
 
@@ -48,11 +51,14 @@ class OfferedModels:
         info = self._info_of(name)
         if info.context_window and info.prices != _UNKNOWN:
             return info
-        offer = self._known().get(info.name)
+        offer = self._known(info.name).get(info.name)
         return offered(info, offer) if offer else info
 
     def kept(self, within_ms: int = FRESH_MS) -> Rows | None:
-        one = recall(self._path, _SECTION).get(bare(self._address()))
+        return self._kept(bare(self.address("")), within_ms)
+
+    def _kept(self, address: str, within_ms: int) -> Rows | None:
+        one = recall(self._path, _SECTION).get(address)
         when, rows = (one.get("when"), one.get("rows")) if isinstance(one, dict) else (None, None)
         if type(when) is not int or not self._clock() - within_ms < when <= self._clock():
             return None
@@ -60,7 +66,7 @@ class OfferedModels:
 
     def keep(self, rows: Rows, address: str = "") -> None:
         """Store the list of an endpoint, by default the current one."""
-        address, since = bare(address or self._address()), self._clock() - LASTS_MS
+        address, since = bare(address or self.address("")), self._clock() - LASTS_MS
         before = recall(self._path, _SECTION)
         young = {
             key: one for key, one in before.items() if isinstance(one, dict) and one.get("when", 0) > since
@@ -75,10 +81,10 @@ class OfferedModels:
         self.keep(rows)
         return rows
 
-    def _known(self) -> dict[str, Offer]:
-        address = bare(self._address())
+    def _known(self, model: str) -> dict[str, Offer]:
+        address = bare(self.address(model))
         if address not in self._offers:
-            self._offers[address] = {one.name: one for one in self.kept(LASTS_MS) or ()}
+            self._offers[address] = {one.name: one for one in self._kept(address, LASTS_MS) or ()}
         return self._offers[address]
 
 

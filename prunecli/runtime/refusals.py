@@ -24,10 +24,10 @@ _SECTION = "refused"
 class Refusals:
     """The rejected fields of all endpoints, kept for thirty days.
 
-    `address` returns the endpoint in use, "" for the default API.
+    `address` returns the endpoint of a model, "" for the default API.
     """
 
-    def __init__(self, path: Path, clock: Clock, address: Callable[[], str]) -> None:
+    def __init__(self, path: Path, clock: Clock, address: Callable[[str], str]) -> None:
         self._path = path
         self._clock = clock
         self._address = address
@@ -65,7 +65,7 @@ class Refusals:
         return {key: _fields(fields) for key, fields in pairs if isinstance(fields, Mapping)}
 
     def _key(self, model: str) -> str:
-        return f"{bare(self._address())} {model}"
+        return f"{bare(self._address(model))} {model}"
 
 
 def _fields(value: Mapping[str, Json]) -> dict[str, int]:

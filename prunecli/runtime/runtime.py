@@ -93,11 +93,11 @@ class Runtime:
         self.introduction, self.guide = "", Guide()
         self.on_session: list[Callable[[Session], None]] = []
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
-        self.offered = OfferedModels(setup, lambda: self.config.model.base_url, info_of)
+        self.offered = OfferedModels(setup, lambda model: self.config.service(model).base_url, info_of)
         info_of = self.offered.info
         self.connections: Connections = within.connections if within else Connections(provider_for, info_of)
         self.files_seen, self.project_rules = FilesSeen(), ProjectRules(setup.places.rules_file)
-        self.refusals = Refusals(setup.places.endpoints_file, setup.clock, lambda: self.config.model.base_url)
+        self.refusals = Refusals(setup.places.endpoints_file, setup.clock, self.offered.address)
         self._task: asyncio.Task[object] | None = None
         self._choices: Choices | None = None
         self.balance = Balance(lambda: self.session, lambda: self.choices, lambda: self.bill.requests)
@@ -110,7 +110,7 @@ class Runtime:
             self.config.tools.enabled, self.sandbox.wanted, self.config.installed
         )
         self.resuming: Resuming | None = None
-        self.session_model, self.expectations = SessionModel(info_of), expectations_of(setup.places)
+        self.session_model, self.expectations = SessionModel(info_of, setup), expectations_of(setup.places)
         self.session: Session = fresh(setup, self.config.model.name, self.store, self.new_context())
         self.folders = AddedFolders(self)
         self.inquiries: Inquiries = Inquiries(self, within.inquiries if within else None)

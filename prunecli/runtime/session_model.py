@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
-from prunecli.config.effective import Config
+from prunecli.config.credentials import keys_of, misses_key
+from prunecli.config.effective import Config, Service
 from prunecli.model.requests import IMPORTED
 from prunecli.providers.models import ModelInfo
 from prunecli.providers.provider import Provider
+from prunecli.providers.registry import DEFAULT
+from prunecli.runtime.setup import Setup
 from prunecli.session.session import Session
 
 
@@ -16,29 +19,40 @@ class SessionModel:
     there. `kept` is the model that a resumed session was started with. Both are "" for none.
     """
 
-    def __init__(self, info_of: Callable[[str], ModelInfo]) -> None:
+    def __init__(self, info_of: Callable[[str], ModelInfo], setup: Setup) -> None:
         self.asked = ""
         self.kept = ""
         self._info_of = info_of
+        self._setup = setup
 
     def resumed(self, session: Session, config: Config) -> None:
         """Use the model of a resumed session. A notice names a model that cannot be kept.
 
         The demo model is not kept, because it only replaces a model without a key. An unknown model is not kept
-        either, unless the endpoint is the user's own and the session is not imported from another agent.
+        either, unless the endpoint is the user's own and the session is not imported from another agent, nor is a
+        model of a vendor that is not set up.
         """
         context, self.kept = session.context, ""
         name = (context.started.model if context.started else "") or context.last_model
         if config.model.name == "demo" or name in ("", "demo") or context.settings.get("model.name"):
             return
-        own = config.model.base_url and IMPORTED not in context.settings
-        if self._info_of(name).context_window or own:
+        if not (why := self._why_not(name, config, imported=IMPORTED in context.settings)):
             self.kept = name
         elif not self.asked:
             answers = self._info_of(config.model.name).name
-            session.notices.append(
-                f"This session used {name}, which is unknown here: it continues with {answers}"
-            )
+            session.notices.append(f"This session used {name}, which {why}: it continues with {answers}")
+
+    def _why_not(self, name: str, config: Config, *, imported: bool) -> str:
+        """Return why a resumed session cannot go on with its model, "" if it can."""
+        info, service, home = self._info_of(name), config.service(name), config.service()
+        own = home.base_url and service == home and not imported
+        if not (info.context_window or own):
+            return "is unknown here"
+        if service == Service(DEFAULT) and info.provider not in ("", DEFAULT):
+            return f'needs an endpoint that has it ([models."{name}"] endpoint)'
+        if service != home and misses_key(name, config, self._setup.environ, self._setup.places):
+            return f"needs a key ({keys_of(config, name).key_variable})"
+        return ""
 
     def unrecorded(self, session: Session) -> str:
         """Return the model of the command line if the log names another one, else ""."""

@@ -28,7 +28,7 @@ def written(environ: dict[str, str], text: str) -> Path:
         ('permissions.allow = ["bash(("]', "permissions.allow: permission rule 'bash(('"),
         ('permissions.deny = ["bash"' + ', "read()"]', "permissions.deny: permission rule 'read()'"),
         ('ui.theme = "none"', "ui.theme: no theme named 'none'"),
-        ('model.provider = "other"', "model.provider: expected one of anthropic, demo, got 'other'"),
+        ('model.provider = "other"', "model.provider: expected one of anthropic, demo"),
         (
             "pruning.pi.prune_protect = -5",
             "pruning.pi.prune_protect: expected an integer of at least 0, got -5",

@@ -25,6 +25,7 @@ WORDS = {
     "jobs": ("/jobs", '"jobs"', "tool jobs"),
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
+    "openai": ("openai", "Chat Completions"),
     "plugin_list": ("/plugins", "plugins list", "List plugins"),
     "proxy": ("wrap  ", "attach  ", "prunecli wrap"),
     "replay": ("replay",),
@@ -100,6 +101,7 @@ def test_a_removed_feature_leaves_no_trace(name: str, tmp_path: Path, everything
 
 
 PARTS_OF_TESTS = {
+    "openai": ("openai_endpoint",),
     "acp": ("acp", "cli/test_output.py"),
     "doctor": ("plugins/test_commands.py",),
     "import_sessions": ("cli/test_importable.py", "tui/screens/test_handoff_picker.py"),

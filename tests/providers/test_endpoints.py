@@ -42,11 +42,11 @@ def test_an_endpoint_is_an_address_with_its_own_key_and_header(tmp_path: Path) -
 def test_the_key_of_an_account_never_goes_to_another_endpoint(tmp_path: Path) -> None:
     config, router = loaded(tmp_path, "model.endpoint=openrouter", ANTHROPIC_API_KEY="sk-ant-not-for-them")
     assert not router.credentials
-    assert lacks_key(config, "anthropic", router.credentials)
+    assert lacks_key(config, "", router.credentials)
     toml = '[model]\nendpoint = "openrouter"\n'
     elsewhere = {"OPENROUTER_API_KEY": KEY, "ANTHROPIC_BASE_URL": "https://other.example"}
     config, other = loaded(tmp_path, toml=toml, **elsewhere)
-    assert (other.base_url, config.endpoint) == ("https://other.example", None)
+    assert (other.base_url, config.service().endpoint) == ("https://other.example", None)
     assert not other.credentials
 
 
@@ -59,7 +59,7 @@ def test_the_higher_source_decides_and_beside_each_other_both_count(tmp_path: Pa
     config, aws = loaded(tmp_path, toml=both, AWS_BEARER_TOKEN_BEDROCK=KEY)
     assert (aws.base_url, aws.credentials.auth_token) == ("https://bedrock.mine.example", KEY)
     config, own = loaded(tmp_path, "model.endpoint=anthropic", toml=toml, ANTHROPIC_API_KEY="sk-ant-mine")
-    assert (own.base_url, own.credentials.api_key, config.endpoint) == ("", "sk-ant-mine", None)
+    assert (own.base_url, own.credentials.api_key, config.service().endpoint) == ("", "sk-ant-mine", None)
 
 
 def test_a_part_of_an_address_comes_from_the_environment_and_only_as_a_host_name(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_an_unknown_endpoint_is_an_error_that_lists_the_known_ones(tmp_path: Pat
 def test_a_saved_key_belongs_to_its_endpoint(tmp_path: Path) -> None:
     config, _ = loaded(tmp_path, "model.endpoint=zai")
     places = Places.of({"HOME": str(tmp_path)})
-    assert save_key(places, KEY, keys_of(config, "anthropic")) == "~/.config/prunecli/zai.key"
+    assert save_key(places, KEY, keys_of(config)) == "~/.config/prunecli/zai.key"
     assert loaded(tmp_path, "model.endpoint=zai")[1].credentials.auth_token == KEY
     assert not loaded(tmp_path, "model.endpoint=moonshot")[1].credentials
     assert not loaded(tmp_path)[1].credentials

@@ -6,7 +6,7 @@ from prunecli.runtime.refusals import LASTS_MS, Refusals
 
 
 def at(path: Path, now: int = 1_000, address: str = "https://me:secret@gate.example/v1") -> Refusals:
-    return Refusals(path, lambda: now, lambda: address)
+    return Refusals(path, lambda: now, lambda _: address)
 
 
 def test_a_refusal_is_remembered_by_address_and_model_and_read_by_the_next_program(tmp_path: Path) -> None:

@@ -99,12 +99,13 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
         found += [Finding("configuration", "problem", error.message, error.hint)]
         found += [problem or _credentials(key, keys, needed=True)]
         return [*found, _rg(patient), _sessions(patient)]
-    name = config.providers.answering(config.model.name, config.model.provider)
-    definition, keys = config.providers.definition(name), keys_of(config, name)
+    service, keys = config.service(), keys_of(config)
+    definition = config.providers.definition(service.provider)
     key, problem = _key(patient, keys)
-    needed = lacks_key(config, name, Credentials())
-    options, transport = config.provider_options(name), config.model.transport
-    connection = Connection(config.model.base_url, key, patient.environ, options, keys, transport)
+    needed = lacks_key(config, "", Credentials())
+    options, transport = config.provider_options(service.provider), config.model.transport
+    parts = service.base_url, key, patient.environ, options, keys, transport, service.wire
+    connection = Connection(*parts)
     endpoint, windows = Finding("endpoint", "ok", "not asked (--offline)"), dict[str, int]()
 
     def listed() -> Sequence[Offer]:
@@ -116,7 +117,7 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
         endpoint = definition.check(connection, listed)
     found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
     found += [_model(patient, config, windows), endpoint]
-    if name == DEFAULT and endpoint.state == "ok":
+    if service.provider != "demo" and endpoint.state == "ok":
         found.append(_features(patient, config))
     found.append(_sandbox(patient, config))
     for check in config.installed.of("check").values():
@@ -204,7 +205,7 @@ def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Find
 
 
 def refusals_of(patient: Patient, config: Config) -> Refusals:
-    return Refusals(patient.places.endpoints_file, system_clock, lambda: config.model.base_url)
+    return Refusals(patient.places.endpoints_file, system_clock, lambda model: config.service(model).base_url)
 
 
 def model_of(patient: Patient, config: Config) -> ModelInfo:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.provider import Provider
 from prunecli.providers.registry import Connection, Finding, Keys, Listed, check_address
 from prunecli.util.lazy import lazy
@@ -14,6 +15,7 @@ else:
     wire = lazy("prunecli.providers.wire")
 
 
+ENDPOINTS = KNOWN
 KEYS = Keys("ANTHROPIC_API_KEY", "key", "ANTHROPIC_AUTH_TOKEN")
 
 _ADDRESS = "https://api.anthropic.com"

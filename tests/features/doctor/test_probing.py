@@ -39,7 +39,7 @@ async def probed(
 ) -> tuple[dict[str, Finding], Refusals]:
     """The findings by name, and what is remembered."""
     found = list[Finding]()
-    refusals = Refusals(folder / "endpoints.json", lambda: 1_000, lambda: address)
+    refusals = Refusals(folder / "endpoints.json", lambda: 1_000, lambda _: address)
     provider = AnthropicProvider(Address(key, None, address))
     await probe(provider, info_of(model), refusals, found.append, seconds=seconds)
     assert all("\n" not in one.said and len(one.said) < 200 for one in found)
@@ -76,12 +76,12 @@ async def test_a_rejected_field_is_left_out_of_requests_from_then_on(tmp_path: P
 
 async def test_a_field_that_is_accepted_now_is_sent_again(tmp_path: Path) -> None:
     async with Endpoint(SCRIPT) as endpoint:
-        before = Refusals(tmp_path / "endpoints.json", lambda: 900, lambda: endpoint.base_url)
+        before = Refusals(tmp_path / "endpoints.json", lambda: 900, lambda _: endpoint.base_url)
         before.add(MODEL, "output_config")
         before.add(MODEL, "compaction")
         _, refusals = await probed(endpoint.base_url, tmp_path)
     assert refusals.of(MODEL) == {"compaction"}  # nobody asked for that
-    again = Refusals(tmp_path / "endpoints.json", lambda: 1_000, lambda: endpoint.base_url)
+    again = Refusals(tmp_path / "endpoints.json", lambda: 1_000, lambda _: endpoint.base_url)
     assert again.of(MODEL) == {"compaction"}
 
 
