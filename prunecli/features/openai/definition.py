@@ -1,5 +1,6 @@
 """The provider `openai`: endpoints of OpenAI's Responses API and Chat Completions. Imports no SDK."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
@@ -19,6 +20,9 @@ else:
     provider = lazy("prunecli.features.openai.provider")
 
 WIRES: tuple[WireName, ...] = ("responses", "chat")
+INSTALL = (
+    "pip install 'prunecli[openai]' (or pipx inject prunecli openai, uv tool install 'prunecli[openai]')"
+)
 _OPENAI = KNOWN["openai"]
 KEYS = _OPENAI.keys
 ENDPOINTS = KNOWN
@@ -46,7 +50,10 @@ def needs_key(base_url: str) -> bool:
 
 
 def make(connection: Connection) -> Provider:
-    """Make the provider. Raises ConfigError for an invalid address, and UsageError for an invalid proxy variable."""
+    """Make the provider. Raises ConfigError without the SDK or for a wrong protocol, and UsageError for an invalid
+    proxy variable."""
+    if find_spec("openai") is None:
+        raise ConfigError("the openai package is not installed", INSTALL)
     address = (connection.base_url or _OPENAI.base_url).rstrip("/")
     known, key = _known(address), connection.credentials.auth_token or connection.credentials.api_key or ""
     header = known.key_header if known else ""

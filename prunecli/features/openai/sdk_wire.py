@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from prunecli.providers.failures import MAX_ERROR_BYTES
 from prunecli.providers.network import Route
 from prunecli.providers.wire import http_client
-from prunecli.util.errors import ConfigError
 from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ else:
     httpx2 = lazy("httpx2")
     openai = lazy("openai")
 
-HINT = "pip install 'prunecli[openai]' (or pipx inject prunecli openai, uv tool install 'prunecli[openai]')"
 _ERROR_SECONDS = 10.0
 _CUSTOM = "OPENAI_CUSTOM_HEADERS"
 _OF_THE_ACCOUNT = ("OpenAI-Organization", "OpenAI-Project")
@@ -48,10 +46,7 @@ class OpenAiWire:
         *,
         is_openai: bool,
     ) -> None:
-        try:
-            given: dict[str, Any] = {"Authorization": openai.Omit(), **headers}
-        except ImportError as error:
-            raise ConfigError("the openai package is not installed", HINT) from error
+        given: dict[str, Any] = {"Authorization": openai.Omit(), **headers}
         if not is_openai:
             custom = [line.partition(":")[0].strip() for line in os.environ.get(_CUSTOM, "").splitlines()]
             omitted = dict.fromkeys((*_OF_THE_ACCOUNT, *filter(None, custom)), openai.Omit())
