@@ -1,4 +1,4 @@
-"""/prune: prune now, without a minimum and without the cost gate, or preview it."""
+"""/prune: prune now, without a minimum and without the cost gate, or preview it; or prune entries by number."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,11 +6,17 @@ from dataclasses import replace
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
 from prunecli.context.labels import act_words, restored, spared_until, withheld_by
+from prunecli.context.manual_edits import by_number
 from prunecli.context.state import Context
+from prunecli.model.events import PrunApplied
 from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
-from prunecli.util.errors import UsageError
+from prunecli.runtime.entry_numbers import NUMBERS, carry_out, entries_of
 from prunecli.util.figures import counted, short
+
+USAGE = (
+    "/prune prunes what the strategy allows, /prune preview shows it, /prune 17 20-24 prunes these entries"
+)
 
 
 def _undone(context: Context) -> str:
@@ -27,14 +33,9 @@ def _undone(context: Context) -> str:
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune everything that the strategy does not protect. /prune preview only shows it."""
+    """Prune what the strategy does not protect, or entries: /prune 17 20-24. /prune preview shows it."""
     if arguments not in ("", "preview"):
-        raise UsageError(
-            f"/prune {arguments}: unknown argument",
-            available(
-                "use /prune to prune, or /prune preview to see the effect; p in /context prunes one entry"
-            ),
-        )
+        return _by_number(runtime, arguments.split())
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
@@ -59,3 +60,22 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
     begun = len(runtime.session.records)
     return weighed(runtime, found, "Prune", act)
+
+
+def _by_number(runtime: Runtime, words: Sequence[str]) -> Sequence[Effect]:
+    """Prune entries, also those that are protected from strategies."""
+    seqs = entries_of(runtime, words, f"{USAGE}; {NUMBERS}")
+    plan = by_number(runtime.policy.view(runtime.session.context), seqs)
+    if not plan.allowed:
+        return [Say(f"Nothing to prune: {plan.refusal}.")]
+
+    def act() -> Sequence[Effect]:
+        begun = len(runtime.session.records)
+        carry_out(runtime, plan.events)
+        made = [
+            record.seq for record in runtime.session.records[begun:] if isinstance(record.event, PrunApplied)
+        ]
+        shown = sum(withheld_by(runtime.session.context, seq) or 0 for seq in made)
+        return [Say(f"Pruned {short(shown)}: {plan.what}. /undo to restore it.")]
+
+    return weighed(runtime, impact(runtime.session.context, plan.events, runtime.policy.market), "Prune", act)

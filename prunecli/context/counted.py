@@ -34,7 +34,8 @@ class Length(NamedTuple):
 class Item:
     """The content of a context item at one moment. Only the sums are filled in later.
 
-    The model does not see the thinking of a `silent` answer; `lost`: because of edits.
+    Those kept by a summary are `countable` only once they are edited. The model does not see the thinking of a
+    `silent` answer; `lost`: because of edits.
     """
 
     head: Entry
@@ -59,7 +60,7 @@ class Item:
             hidden = self.hidden or any(edit.kind == "drop" for edit in edits)
             texts = {**self.edits, **{edit.seq: edit for edit in edits if edit.kind != "drop"}}
             silent = self.silent and not hidden
-            item = Item(self.head, self.parts, texts, self.memos, hidden, countable=False, silent=silent)
+            item = Item(self.head, self.parts, texts, self.memos, hidden, countable=True, silent=silent)
             self._planned = edits, item
         return self._planned[1]
 

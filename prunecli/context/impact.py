@@ -117,8 +117,9 @@ class Overlay:
         parts = parts_of(head)
         texts = {part.seq: edit for part in parts if (edit := self._text_edit(part.seq))}
         silent = head.seq in dropped or (head.kind == "assistant" and self.lacks(head.seq))
-        hidden = self._is_dropped(head.seq)
-        return Item(head, parts, texts, self._live_memos(head), hidden, countable=False, silent=silent)
+        hidden, start = self._is_dropped(head.seq), self._context.boundary
+        since = head.seq > start or any(prun > start for part in parts for prun, _ in self._pairs(part.seq))
+        return Item(head, parts, texts, self._live_memos(head), hidden, countable=since, silent=silent)
 
     def _is_dropped(self, seq: int) -> bool:
         stack = self._stack(seq)
@@ -170,8 +171,10 @@ class Overlay:
         return there and not self._is_dropped(seq)
 
     def _stack(self, seq: int) -> list[Edit]:
-        pairs = self._edits[seq] if seq in self._edits else self._context.edits_of(seq)
-        return [edit for _, edit in pairs]
+        return [edit for _, edit in self._pairs(seq)]
+
+    def _pairs(self, seq: int) -> list[tuple[int, Edit]]:
+        return self._edits[seq] if seq in self._edits else self._context.edits_of(seq)
 
     def _thinks(self, seq: int) -> bool:
         if seq not in self._edits:
@@ -267,8 +270,8 @@ def impact(context: Context, events: Iterable[Event], market: Market, *, withhol
     left = total(map(counts.item_amount, items)).plus(appended)
     freed, withheld = counts.amount_of([item.head for item in items]).minus(left), NOTHING
     if withholds:
-        behind = [item for item in items if item.head.seq > context.boundary]
-        later, now = map(counts.withheld_by, behind), counts.withheld_of(item.head.seq for item in behind)
+        later = map(counts.withheld_by, (item for item in items if item.countable))
+        now = counts.withheld_of(item.head.seq for item in items)
         withheld = total(later).minus(now)
     for answers, sign in ((moves.lost, 1), (moves.back, -1)):
         if others := [counts.thinking(answer) for answer in answers if answer.seq not in edited]:

@@ -85,6 +85,12 @@ def _file(where: list[_Filed], what: _Filed, *, present: bool) -> None:
         del where[at]
 
 
+def is_edited_since(context: "Fold", head: Entry) -> bool:
+    """Return whether an item carries an edit that was made after the newest summary."""
+    parts = head.exchange.entries if head.exchange else [head]
+    return any(prun > context.boundary for part in parts for prun, _ in context.edits_of(part.seq))
+
+
 def known(context: "Fold", planned: Mapping[int, Item] = NOTHING_PLANNED) -> int:
     """Return the number of leading items that the last request showed as they are now, or as they are planned.
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
+from prunecli.context.item_order import is_edited_since
 from prunecli.context.thoughts import left_out_by
 from prunecli.context.tokens import total
 from prunecli.model.claude import may_read
@@ -271,7 +272,7 @@ class LostThinking:
             edits,
             context.memos_at(exchange) if exchange else [],
             hidden=exchange is not None and context.dropped(exchange),
-            countable=countable,
+            countable=countable or is_edited_since(context, head),
             silent=silent,
             lost=silent and self._is_lost_by_edits(head),
         )

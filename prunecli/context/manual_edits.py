@@ -15,7 +15,7 @@ from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
 from prunecli.context.prun import MAX_MEMO_CHARS, entry_ranges
 from prunecli.context.redo import undo, undoable
-from prunecli.context.state import RESTORED, Context
+from prunecli.context.state import KEPT, RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -79,6 +79,34 @@ def plan(view: View, outline: Outline, act: Act, key: Key, memo: str = "") -> Pl
 # Pruning -----------------------------------------------------------------------------------------------------
 
 
+def by_number(view: View, seqs: Sequence[int]) -> Plan:
+    """Plan to prune these entries: results are cleared, answers dropped with their results. Messages of the user in
+    between stay."""
+    entries = [view.context.entries[seq] for seq in seqs]
+    exchanges = [one.exchange for one in entries if one.exchange and one.kind == "assistant"]
+    rest = [one for one in entries if one.exchange not in exchanges and one.prunable]
+    if not (exchanges or rest):
+        return _prune_prompt(view, entries[0])
+    if not exchanges:
+        return _clear(view, rest, _entries([one.seq for one in rest]))
+    dropping = _drop(view, exchanges, "")
+    clearing = _clear(view, rest, "") if rest else dropping
+    if not (dropping.allowed and rest and clearing.allowed):
+        return dropping if dropping.allowed else clearing
+    edits = [edit for one in (dropping, clearing) for edit in _edits_of(one)]
+    pinned = tuple(seq for one in (dropping, clearing) for seq in _unpinned(one))
+    free = [Pinned(pinned, pinned=False)] if pinned else []
+    return Plan((*free, _applied(view, edits)), f"{dropping.what}, {clearing.what}")
+
+
+def _edits_of(one: Plan) -> tuple[Edit, ...]:
+    return next(event.edits for event in one.events if isinstance(event, PrunApplied))
+
+
+def _unpinned(one: Plan) -> tuple[int, ...]:
+    return next((event.seqs for event in one.events if isinstance(event, Pinned)), ())
+
+
 def _prune(view: View, outline: Outline, key: Key) -> Plan:
     if key.kind == "memo":
         return _without_memo(view, key)
@@ -118,9 +146,9 @@ def _prune_prompt(view: View, head: Entry) -> Plan:
 
 
 def _is_kept(view: View, item: Entry | Exchange) -> bool:
-    """Return whether an edit of a whole turn skips this item. Protection by an undo stops only strategies, not the
-    user."""
-    return view.locked(item) not in ("", RESTORED, CURRENT)
+    """Return whether an edit of a whole turn skips this item. Protection by an undo or a summary stops only
+    strategies, not the user."""
+    return view.locked(item) not in ("", RESTORED, KEPT, CURRENT)
 
 
 def _results(head: Entry) -> list[Entry]:
@@ -162,13 +190,12 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
 def _untouchable(view: View, item: Entry | Exchange) -> str:
     """Return why even the user cannot prune this item, or "".
 
-    An edit must not split calls from their results, or remove content that the model has not seen yet. Compacted
-    history stays.
+    An edit must not split calls from their results, or remove content that the model has not seen yet.
     """
     entries = item.entries if isinstance(item, Exchange) else [item]
     home = entries[0].exchange.seq if entries[0].exchange else entries[0].seq
-    if home < view.context.boundary:
-        return "it is kept by a summary and can't be pruned"
+    if not view.context.is_shown(home):
+        return f"it is summarized{available('; /undo takes the last summary back')}"
     return "in progress: the model has not answered it yet" if view.in_progress(item) else ""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
-from prunecli.context.state import RESTORED, Context
+from prunecli.context.state import KEPT, RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.claude import is_bound
@@ -80,7 +80,7 @@ def redo(view: View, records: Sequence[Record]) -> list[PrunApplied | Pinned]:
 def _may(view: View, seq: int, unpinned: Sequence[int]) -> bool:
     """Return whether an entry can be pruned again: it is shown, and neither pinned since nor in progress."""
     entry = view.context.entries.get(seq)
-    if entry is None or not view.shows(entry):
+    if entry is None or not view.context.is_shown(_head(entry).seq) or not view.keeps(entry.exchange):
         return False
     target = entry.exchange if entry.exchange and entry.kind == "assistant" else entry
     why = view.locked(target)
@@ -88,7 +88,7 @@ def _may(view: View, seq: int, unpinned: Sequence[int]) -> bool:
         parts = target.entries if isinstance(target, Exchange) else [entry, _head(entry)]
         pins = {part.seq for part in parts} & view.context.pinned
         return pins <= set(unpinned) and not view.in_progress(target)
-    return why in ("", RESTORED, CURRENT)
+    return why in ("", RESTORED, KEPT, CURRENT)
 
 
 def _head(entry: Entry) -> Entry:

@@ -60,7 +60,8 @@ from prunecli.model.messages import Json
 from prunecli.model.requests import PREAMBLE, Preamble, WireMessage, tool_names
 from prunecli.model.searches import SEARCHES, preamble_of
 
-RESTORED = "restored by undo"  # for a while, strategies may not prune this, but the user may
+KEPT, RESTORED = "kept by a summary", "restored by undo"
+"""Protected from strategies and the model, but not from the user; what an undo restored only for a while."""
 
 
 _Stacks: TypeAlias = dict[int, list[tuple[int, Edit]]]
@@ -173,7 +174,7 @@ class Context:
         if seq in self.pinned:
             return "pinned"
         if seq < self.boundary:
-            return "kept by a summary"
+            return KEPT
         if self.sheltered.get(seq, -1) >= self.turns:
             return RESTORED
         return why_held(self.entries.get(seq), self.in_progress)

@@ -95,8 +95,10 @@ class View:
     def shows(self, item: Entry | Exchange) -> bool:
         """Return whether an item is after the compaction boundary and not dropped; it may be cleared or trimmed."""
         exchange = item if isinstance(item, Exchange) else item.exchange
-        if (exchange.seq if exchange else item.seq) <= self.context.boundary:
-            return False
+        return (exchange.seq if exchange else item.seq) > self.context.boundary and self.keeps(exchange)
+
+    def keeps(self, exchange: Exchange | None) -> bool:
+        """Return whether an exchange, if there is one, is not dropped."""
         return not exchange or not (self.context.dropped(exchange) or self._dropping(exchange))
 
     def live(self, item: Entry | Exchange) -> bool:

@@ -143,6 +143,22 @@ async def test_prune_applies_at_once_and_undo_brings_it_back(tmp_path: Path) -> 
     assert "Nothing to undo" in say(list(run_line(runtime, "/undo")))
 
 
+async def test_entries_are_pruned_by_number(tmp_path: Path) -> None:
+    runtime = await with_results(tmp_path)
+    context = runtime.session.context
+    first, second = [entry.seq for entry in context.live_results][:2]
+    assert "clear entry" in say(list(run_line(runtime, f"/prune {first}")))
+    assert first not in [entry.seq for entry in context.live_results]
+    head = context.entries[second].exchange
+    assert head is not None
+    assert "drop this exchange" in say(list(run_line(runtime, f"/prune {head.seq}-{second}")))
+    assert context.dropped(head)
+    said = say(list(run_line(runtime, f"/prune {first}")))
+    assert "Nothing to prune: already pruned" in said
+    assert "your messages always stay" in say(list(run_line(runtime, f"/prune {context.items[0].seq}")))
+    assert "expected an entry number" in say(list(run_line(runtime, "/prune all")))
+
+
 async def test_prune_after_an_undo_says_that_restored_results_are_left_alone(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     run_line(runtime, "/prune")

@@ -6,6 +6,7 @@ from prunecli.context.again import shown_in
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
 from prunecli.context.labels import Key, price_words
+from prunecli.context.ledger import ledger
 from prunecli.context.manual_edits import Act, Plan, at_the_end, in_place, plan
 from prunecli.context.outline import PARTS, Outline, window_map
 from prunecli.model.events import (
@@ -18,6 +19,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, Usage
+from tests.context.project import project
 from tests.context.talk import PICTURE, THOUGHT, Talk, tokens
 
 
@@ -45,7 +47,7 @@ def test_the_users_words_and_the_preamble_stay(act: Act) -> None:
     assert "always stay" in planned(talk, act, Key("tools", -1)).refusal
 
 
-def test_what_survived_a_compaction_is_not_pruned() -> None:
+def test_what_survived_a_compaction_is_pruned_by_a_person_only() -> None:
     talk = Talk()
     talk.user()
     kept = talk.step("read", tokens(100))
@@ -53,10 +55,20 @@ def test_what_survived_a_compaction_is_not_pruned() -> None:
     talk.user()
     talk.say()
     talk.compact(3, 5)
-    assert "kept by a summary" in planned(talk, "prune", Key("result", kept)).refusal
-    assert "kept by a summary" in planned(talk, "prune", Key("exchange", 1)).refusal
     assert "summary" in planned(talk, "prune", Key("turn", talk.seq - 1)).refusal
     assert planned(talk, "pin", Key("result", kept)).refusal
+    assert planned(talk, "prune", Key("exchange", 1)).allowed
+    assert not talk.view().results
+    assert talk.view().locked(talk.entry(kept)) == "kept by a summary"
+    (event,) = planned(talk, "prune", Key("result", kept)).events
+    effect = impact(talk.context, [event], Market())
+    number = talk.add(event)
+    books = ledger(talk.view(), [])
+    assert books.pruned_tokens == books.scanned_tokens - 9 == effect.withheld > 80
+    assert talk.context.messages() == project(talk.records)
+    talk.add(PrunReverted((number,)))
+    assert (books := ledger(talk.view(), [])).scanned_tokens == books.pruned_tokens == 0
+    assert planned(talk, "prune", Key("result", kept)).allowed, "an undo leaves nothing behind"
 
 
 def test_thinking_stays_at_the_beginning_of_the_open_tool_loop() -> None:

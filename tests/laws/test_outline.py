@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from prunecli.context import labels
 from prunecli.context.economics import Market
 from prunecli.context.impact import impact
+from prunecli.context.item_order import is_edited_since
 from prunecli.context.labels import Key
 from prunecli.context.ledger import ledger
 from prunecli.context.manual_edits import Act, cleared, plan
@@ -65,12 +66,13 @@ def test_what_is_divided_is_all_there(total: int, weights: list[int]) -> None:
 def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     context = folded(records)
     outline, books = Outline(context, records), ledger(View(context, 200_000), ())
-    after = [item for item in context.items if item.seq > context.boundary]
+    after = [item for item in context.items if item.seq > context.boundary or is_edited_since(context, item)]
     results = [part for item in after for part in (item.exchange.entries if item.exchange else [item])]
     scale, scanned = context.counts.scale, [part for part in results if part.prunable]
     assert scale.tokens(*total(map(context.counts.amount, scanned))) == books.scanned_tokens
     sums = outline.total(after)
-    assert scale.tokens(*sums.whole.minus(sums.shown)) == books.pruned_tokens
+    withheld = scale.tokens(*sums.whole.minus(sums.shown))
+    assert context.prune_history.shown_of(withheld, scale) == books.pruned_tokens
     nodes = [outline.node(row.key) for row in Listing(outline).done()]
     for depth, kinds in enumerate((("turn",), ("prompt", "exchange", "memo"))):
         rows = [node.tokens for node in nodes if node.key.kind in kinds]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
+from prunecli.context.item_order import is_edited_since
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.memo import Memo
 from prunecli.context.state import Context
@@ -268,7 +269,9 @@ def recount(context: Context, one: Chosen) -> Any:
     counts, scanned, withheld = context.counts, NOTHING, NOTHING
     for entry in context.entries.values():
         exchange = entry.exchange
-        if (exchange.seq if exchange else entry.seq) <= context.boundary or entry.kind == "summary":
+        home = exchange.head if exchange else entry
+        is_new = home.seq > context.boundary or is_edited_since(context, home)
+        if entry.kind == "summary" or not (is_new and context.is_shown(home.seq)):
             continue
         amount, edit = counts.amount(entry), context.text_edit(entry.seq)
         dropped = exchange is not None and context.dropped(exchange)
