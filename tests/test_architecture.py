@@ -30,6 +30,7 @@ ASYNC_ALLOWED = (
     "agent/loop.py",
     "agent/execute.py",
     "agent/gatekeeper.py",
+    "agent/proposing.py",
     "runtime",
     "commands",
     "tui",

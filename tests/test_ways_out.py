@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from prunecli.__main__ import run as run_words
-from prunecli.agent.execute import Asked
+from prunecli.agent.asking import Asked
 from prunecli.cli.app import app
 from prunecli.commands.command import Choice, Choose, Table
 from prunecli.context.state import Context

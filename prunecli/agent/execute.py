@@ -8,10 +8,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from prunecli.agent.asking import Asked
 from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
+from prunecli.agent.proposing import Proposing, Workbench
 from prunecli.context.spill import Cut
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
@@ -29,36 +31,9 @@ from prunecli.util.frozen import frozen
 if TYPE_CHECKING:
     from prunecli.agent.gatekeeper import SessionGatekeeper
 
-AnswerKind: TypeAlias = Literal["once", "always", "project", "deny"]
-
 
 @frozen
-class Asked:
-    """A permission question: the call, what it touches, why it needs approval, and the rules "always" would add.
-
-    `who` is the task that asks, "" for the session's own agent.
-    """
-
-    call: ToolUse
-    touches: Touches | None
-    reason: str
-    rules: tuple[str, ...] = ()
-    who: str = ""
-
-
-@frozen
-class Answer:
-    """The user's answer. `word` tells the model why a call was denied.
-
-    "always" adds the offered rules for this session, "project" also keeps it for the directory.
-    """
-
-    kind: AnswerKind
-    word: str = ""
-
-
-@frozen
-class _Ready:
+class Ready:
     """A call that can run: parsed input, what it touches, its verdict, and a hook's note for the model.
 
     `overruled`: a hook replaced the verdict of the rules.
@@ -122,7 +97,7 @@ class Executor:
     or the mode allows it (`granted`), or it only reads (`reads`). `before_change` runs before each call that may
     change files. `measure` measures each result. `hooks` rule on each call and see its output; None if there are
     none. `who` names the asking agent. Agents that work side by side share `questions`, so that only one asks at a
-    time.
+    time. `workbench` is where commands are tried before the user is asked; None if nowhere.
     """
 
     session: Journal
@@ -134,6 +109,7 @@ class Executor:
     hooks: Hooks | None = None
     who: str = ""
     questions: asyncio.Lock = field(default_factory=asyncio.Lock)
+    workbench: Workbench | None = None
 
     async def execute(self, calls: Sequence[ToolUse]) -> None:
         """Run the calls and record their results in source order.
@@ -141,19 +117,31 @@ class Executor:
         Each call is parsed and judged once, just before it runs. When canceled, finished results are
         kept; the loop answers the rest as interrupted.
         """
-        beside: list[_Ready] = []
+        proposing = Proposing(self, self.workbench)
+        try:
+            await self._in_order(calls, proposing)
+            await proposing.settle()
+        finally:
+            await proposing.close()
+
+    async def _in_order(self, calls: Sequence[ToolUse], proposing: Proposing) -> None:
+        beside: list[Ready] = []
         for call in calls:
             tool = self.tools.get(call.name)
             if tool is None or not tool.parallel:
                 await self._beside_each_other(beside)
                 beside = []
             ready = await self._ruled(call)
-            if isinstance(ready, _Ready) and ready.runs_beside:
+            if isinstance(ready, Ready) and proposing.takes(ready) and await proposing.run(ready):
+                continue
+            if await proposing.settle() and isinstance(ready, Ready):
+                ready = self._again(ready)
+            if isinstance(ready, Ready) and ready.runs_beside:
                 beside.append(ready)
                 continue
             await self._beside_each_other(beside)
             beside = []
-            if isinstance(ready, _Ready):
+            if isinstance(ready, Ready):
                 await self._one(ready)
             else:
                 self._record(call, _Ended(ready))
@@ -162,7 +150,7 @@ class Executor:
     async def outcome(self, call: ToolUse) -> tuple[ToolOutput, Cut | None]:
         """Run a call on behalf of the user, under the same rules, and return its outcome. Records nothing."""
         ready = await self._ruled(call)
-        if not isinstance(ready, _Ready):
+        if not isinstance(ready, Ready):
             return ready, None
         async with self.questions:
             refused, approved = await self._refusal(ready)
@@ -171,7 +159,7 @@ class Executor:
         ended = await self._run(ready, approved=approved)
         return ended.output, ended.measured.cut
 
-    def _ready(self, call: ToolUse) -> _Ready | ToolOutput:
+    def _ready(self, call: ToolUse) -> Ready | ToolOutput:
         """Parse and judge a call; return an error result if the call itself is invalid."""
         tool = self.tools.get(call.name)
         if tool is None:
@@ -188,18 +176,18 @@ class Executor:
             return _error(str(error))
         touches = touches_of(tool, given)
         verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
-        return _Ready(call, tool, given, touches, verdict)
+        return Ready(call, tool, given, touches, verdict)
 
-    async def _ruled(self, call: ToolUse) -> _Ready | ToolOutput:
+    async def _ruled(self, call: ToolUse) -> Ready | ToolOutput:
         """Parse and judge a call, and let hooks change its input, deny it, or answer for the user unless one of the
         user's rules asks."""
         ready = self._ready(call)
-        if not self.hooks or not isinstance(ready, _Ready):
+        if not self.hooks or not isinstance(ready, Ready):
             return ready
         ruling = await self.hooks.before_call(call)
         if ruling.changed is not None:
             again = self._ready(replace(call, input=ruling.changed))
-            if not isinstance(again, _Ready):
+            if not isinstance(again, Ready):
                 text = "\n".join(block.text for block in again.content if isinstance(block, Text))
                 return _error(f"A hook changed this call, and now it cannot run. {text}")
             ready = again
@@ -214,13 +202,12 @@ class Executor:
                 verdict = replace(verdict, kind="allow", reason="a hook allows it", rules=(), granted=True)
         return replace(ready, verdict=verdict, note=ruling.note, overruled=overruled)
 
-    async def _one(self, ready: _Ready) -> None:
+    async def _one(self, ready: Ready) -> None:
         if ready.verdict.kind == "ask":
             waits = self.questions.locked()
             async with self.questions:
-                if waits and not ready.overruled:
-                    again = self._ready(ready.call)  # the previous answer may decide this call too
-                    ready = replace(again, note=ready.note) if isinstance(again, _Ready) else ready
+                if waits:
+                    ready = self._again(ready)
                 refused, approved = await self._refusal(ready)
         else:
             refused, approved = await self._refusal(ready)
@@ -228,14 +215,22 @@ class Executor:
             self._record(ready.call, _Ended(refused))
             return
         if ready.verdict.may_change_files:
+            if self.workbench and ready.touches and (ready.touches.changes or ready.touches.runs):
+                async with self.workbench.in_use:
+                    pass  # what a layer covers must not change below it
             await self.before_change(ready.call)
         await self._beside_each_other([ready], approved=approved)
 
-    def _start(self, ready: _Ready) -> None:
+    def _again(self, ready: Ready) -> Ready:
+        """Judge a call again: an answer since then may decide it too."""
+        again = ready if ready.overruled else self._ready(ready.call)
+        return replace(again, note=ready.note) if isinstance(again, Ready) else ready
+
+    def _start(self, ready: Ready) -> None:
         call = ready.call
         self.session.emit(ToolStarted(call.id, call.name, call.input, ready.touches))
 
-    async def _beside_each_other(self, batch: Sequence[_Ready], *, approved: bool = False) -> None:
+    async def _beside_each_other(self, batch: Sequence[Ready], *, approved: bool = False) -> None:
         if not batch:
             return
         for ready in batch:
@@ -267,7 +262,7 @@ class Executor:
         if failed:
             raise failed
 
-    async def _refusal(self, ready: _Ready) -> tuple[ToolOutput | None, bool]:
+    async def _refusal(self, ready: Ready) -> tuple[ToolOutput | None, bool]:
         """Return an error result, or None if the call may run; and whether the user approved the call."""
         verdict = ready.verdict
         if verdict.kind == "allow":
@@ -283,7 +278,7 @@ class Executor:
         word = f" They said: {answer.word}" if answer.word else ""
         return _error(f"The user did not allow this.{word}", denied=True, reason=answer.word), False
 
-    async def _must_fail(self, ready: _Ready, tool: Checks) -> ToolOutput | None:
+    async def _must_fail(self, ready: Ready, tool: Checks) -> ToolOutput | None:
         """Return the error of a call that cannot succeed, so that nobody is asked about it; else None."""
         changes = ready.touches.changes if ready.touches else ()
         reads = [self.gatekeeper.judge("read", Touches(reads=(path,))).kind == "allow" for path in changes]
@@ -294,9 +289,14 @@ class Executor:
             return _error(seen_in(str(error), context.cwd))
         return None
 
-    async def _run(self, ready: _Ready, *, approved: bool = False) -> _Ended:
+    async def _run(self, ready: Ready, *, approved: bool = False) -> _Ended:
+        return await self._ended(
+            ready, *await self.output_of(ready, self.context_of(ready, approved=approved))
+        )
+
+    def context_of(self, ready: Ready, *, approved: bool = False) -> ToolContext:
         call = ready.call
-        context = replace(
+        return replace(
             self.context(
                 approved=approved,
                 granted=approved or ready.verdict.granted,
@@ -306,6 +306,9 @@ class Executor:
             so_far=lambda text: self.session.hold(call.id, text),
             call_id=call.id,
         )
+
+    async def output_of(self, ready: Ready, context: ToolContext) -> tuple[ToolOutput, int]:
+        """Run a call and return its output, and how many milliseconds it took."""
         begun = monotonic()
         try:
             output = await ready.tool.run(ready.given, context)
@@ -314,13 +317,26 @@ class Executor:
         except Exception as error:  # noqa: BLE001  # a defect of a tool must not end the run
             output = _error(f"The tool failed: {type(error).__name__}: {error}")
         duration = round((monotonic() - begun) * 1000)
-        output = bounded_output(output, context.limits.max_output_bytes)
+        return bounded_output(output, context.limits.max_output_bytes), duration
+
+    async def _ended(self, ready: Ready, output: ToolOutput, duration: int) -> _Ended:
+        """Let hooks see the output of a call, and measure it."""
+        call = ready.call
         if self.hooks:
             output = await self.hooks.after_call(call, output, ready.note)
         output = replace(output, content=shown(tuple(map(_well_formed, output.content))))
         result = ToolResult(call.id, call.name, output.content, output.is_error, output.details)
         measured = await self.measure(result, call, ready.touches, self.session.next_seq)
         return _Ended(output, duration, measured)
+
+    async def begin(self, ready: Ready) -> None:
+        """Record on disk that a call starts."""
+        self._start(ready)
+        await asyncio.to_thread(self.session.commit)
+
+    async def finish(self, ready: Ready, output: ToolOutput, duration: int) -> None:
+        """Record the result of a call."""
+        self._record(ready.call, await self._ended(ready, output, duration))
 
     def _record(self, call: ToolUse, ended: _Ended) -> None:
         output, cut = ended.output, ended.measured.cut

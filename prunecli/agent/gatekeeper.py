@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Mode, Rules, Verdict

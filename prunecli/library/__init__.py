@@ -14,7 +14,7 @@
 Errors are `PrunecliError`s. docs/library.md shows whole programs.
 """
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.context.ledger import Ledger
 from prunecli.library.agent import Agent, Permissions, ask
 from prunecli.library.events import AgentEvent, Compacted, Figures, Finished, Message, Pruned, Restored

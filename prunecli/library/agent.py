@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done, at_rest
-from prunecli.agent.execute import Answer, Asked
 from prunecli.front.headless.run import NOTHING_TO_DO
 from prunecli.library.events import AgentEvent, EventsOf, Finished, Pruned
 from prunecli.model.events import AssistantMessage

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done, Limits, Mailbox, Spending
-from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config

@@ -58,6 +58,7 @@ def run_of(host: Host) -> Run:
         Measuring(host.session, lambda: host.choices),
         who=host.who,
         questions=host.questions,
+        workbench=host.sandbox.workbench,
     )
     run = Run(
         host.session,

@@ -10,8 +10,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done, Limits, Mailbox, Spending, unfinished
-from prunecli.agent.execute import Answer, Asked
 from prunecli.agent.gatekeeper import nobody
 from prunecli.agent.hooks import Recordable
 from prunecli.agent.oversized import checked

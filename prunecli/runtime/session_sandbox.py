@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.config.effective import Config
 from prunecli.runtime.setup import Setup
+from prunecli.runtime.workbench import SandboxWorkbench
 from prunecli.safety.permissions.rules import parse_rule
 from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Rules
@@ -31,6 +32,7 @@ class SessionSandbox:
         self._walls: Sandbox | None = None
         self._lock = threading.Lock()
         self._tried = False
+        self.workbench = SandboxWorkbench(setup.places.layers, lambda: self.walls)
 
     @property
     def wanted(self) -> bool:
@@ -69,8 +71,9 @@ class SessionSandbox:
         walls = self.walls
         if walls is None or walls.chosen().kind is None:
             return SandboxedCommands()
-        closed = walls.network is False and walls.finds_all() and _enforced(self._keeper.in_force)
-        return SandboxedCommands(True, closed)
+        tight = walls.finds_all() and _enforced(self._keeper.in_force)
+        proposes = tight and self._config.sandbox.proposals
+        return SandboxedCommands(True, tight and walls.network is False, proposes)
 
     @property
     def word(self) -> str:

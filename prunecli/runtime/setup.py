@@ -7,7 +7,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.policy import Waiting
 from prunecli.config.effective import Config

@@ -57,6 +57,8 @@ async def shell(
         if show_model:
             runtime.prepare()
             session.hold(key, "")
+        async with runtime.sandbox.workbench.in_use:
+            pass  # what a layer covers must not change below it
         try:
             output = await tool.run(tool.Input(command=command), context)
         except asyncio.CancelledError:

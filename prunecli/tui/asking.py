@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.plan import ANSWERS, plan_of
 from prunecli.model.notes import APPROVED
 from prunecli.runtime import Runtime

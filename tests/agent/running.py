@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.decide import Limits, Mailbox
-from prunecli.agent.execute import Answer, Asked, Executor
+from prunecli.agent.execute import Executor
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.agent.loop import Run
 from prunecli.agent.policy import Policy

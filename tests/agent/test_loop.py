@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from prunecli.agent.asking import Answer
 from prunecli.agent.decide import MAX_CYCLE, Limits
-from prunecli.agent.execute import Answer
 from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.render import INTERRUPTED
 from prunecli.context.strategies import importance, pi

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches

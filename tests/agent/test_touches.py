@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from prunecli.agent.execute import Answer
+from prunecli.agent.asking import Answer
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.model.events import ToolStarted
 from prunecli.model.messages import Json, ToolUse

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prunecli import __version__
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.command import (
     Choose,
     CompactNow,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, run_line
 from prunecli.features.mcp.server_state import Wanted
 from prunecli.features.mcp.servers import DECLINED, NONE_LEFT, TITLE

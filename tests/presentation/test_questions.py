@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Asked
+from prunecli.agent.asking import Asked
 from prunecli.front.presentation.entry_text import sheet_lines
 from prunecli.front.presentation.questions import Sheet, sheet_of
 from prunecli.model.messages import ToolUse

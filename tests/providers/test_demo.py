@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from prunecli.agent.asking import Answer
 from prunecli.agent.assemble import ModelSettings, summary_request
-from prunecli.agent.execute import Answer
 from prunecli.context.compaction import Options, plan_compaction
 from prunecli.model.codec import canonical
 from prunecli.model.events import Record, UserMessage

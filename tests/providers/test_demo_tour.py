@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer
+from prunecli.agent.asking import Answer
 from prunecli.model.messages import plain_text
 from prunecli.providers.demo_tour import (
     BUG,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.model.messages import ToolUse, plain_text
 from tests.scripted import calls, says
 from tests.starting import result_events, start

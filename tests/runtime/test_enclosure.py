@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.command import Say, Table, run_line
 from prunecli.config.effective import Config
 from prunecli.front.headless.run import OutputFormat, Printer

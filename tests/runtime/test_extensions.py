@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.command import InThread, Say, Submit, Table, all_commands, offered, run_line
 from prunecli.model.events import CompactionApplied, Rewound, SettingChanged, UserMessage
 from prunecli.model.messages import Text, ToolUse

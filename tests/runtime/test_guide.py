@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.model.messages import ToolUse
 from prunecli.runtime.guide import Guide
 from tests.scripted import calls, says

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.front.presentation.activity import CurrentActivity
 from prunecli.model.events import AssistantMessage, RunEnded, ToolStarted, UserMessage
 from prunecli.model.messages import ToolUse, plain_text

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.context.view import View
 from prunecli.front.headless.run import run_headless
 from prunecli.model.messages import ToolUse

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.commands.command import Copy, Say, ShowScreen, Table, run_line
 from prunecli.features.rewind.rewinding import points_of, rewind
 from prunecli.features.subagents.task_records import number_of

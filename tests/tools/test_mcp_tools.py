@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.features.mcp.call_tool import McpCall, McpCallInput
 from prunecli.features.mcp.search_tool import McpSearch, McpSearchInput
 from prunecli.features.mcp.server_state import Wanted

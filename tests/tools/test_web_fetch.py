@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.features.web.fetch_tool import WebFetch, WebFetchInput
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.touches import Touches

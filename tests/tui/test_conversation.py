@@ -4,7 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
-from prunecli.agent.execute import Answer
+from prunecli.agent.asking import Answer
 from prunecli.context.state import Context
 from prunecli.front.presentation import entries as shown_entries
 from prunecli.model.edits import Edit

@@ -10,14 +10,14 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, PermissionOptionKind, ToolCallUpdate, ToolKind
 from pydantic import ValidationError
 
-from prunecli.agent.execute import Answer, AnswerKind, Asked
+from prunecli.agent.asking import Answer, AnswerKind, Asked
 from prunecli.commands.command import Choose
 from prunecli.commands.plan import ANSWERS
 from prunecli.features.acp.calls import Content, text_content
 from prunecli.features.acp.feed import Feed
 from prunecli.features.acp.texts import escaped, fenced, shown
 from prunecli.features.acp.updates import Updates
-from prunecli.front.presentation.questions import Sheet, edited, sheet_at
+from prunecli.front.presentation.questions import YES, Sheet, edited, sheet_at
 from prunecli.runtime import Runtime, outside
 from prunecli.tools.asking import Inquiry, Reply
 from prunecli.util.errors import ToolError
@@ -162,6 +162,9 @@ class Questions:
             return [*change, text_content("  \n".join(about))] if about else change
         parts = [fenced(sheet.text)] if sheet.text else []
         parts += [escaped(sheet.beside)] if sheet.beside else []
+        for one in sheet.changes:
+            parts.append(escaped("  ".join(filter(None, (one.verb, one.path, one.outcome)))))
+            parts += [fenced(one.diff.text)] if one.diff else []
         return [text_content("\n\n".join([escaped(sheet.title), *parts, *about]))]
 
     def _change(self, asked: Asked) -> Content | None:
@@ -185,7 +188,8 @@ class Questions:
 
 
 def _options(sheet: Sheet) -> list[PermissionOption]:
-    names: list[tuple[AnswerKind, str]] = [("once", "Allow once"), ("deny", "Reject")]
+    yes, no = ("Allow once", "Reject") if sheet.yes == YES else (sheet.yes, "No")
+    names: list[tuple[AnswerKind, str]] = [("once", yes), ("deny", no)]
     if sheet.rule:
         what = f"{sheet.rule} ({sheet.covers})" if sheet.covers else sheet.rule
         names.insert(1, ("always", f"Allow for this session: {what}"))

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from prunecli.agent.execute import Asked
+from prunecli.agent.asking import Asked
 from prunecli.context.impact import impact
 from prunecli.features.skills_and_memory.command_files import CustomCommand, Shell, command_of
 from prunecli.features.skills_and_memory.skill_files import Skill

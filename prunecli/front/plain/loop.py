@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prunecli import __version__
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done
-from prunecli.agent.execute import Answer, Asked
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.front.plain.effects import Effects

@@ -19,7 +19,7 @@ from prunecli.front.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.front.presentation.questions import Sheet
+from prunecli.front.presentation.questions import YES, Sheet
 from prunecli.runtime import Status
 from prunecli.util.figures import money, short
 from prunecli.util.sanitize import one_line, source, visible
@@ -154,13 +154,17 @@ def sheet_lines(sheet: Sheet) -> list[str]:
     lines += [f"  ({sheet.beside})"] if sheet.beside else []
     if sheet.diff:
         lines += diff_lines(sheet.diff, most=1_000_000)
+    for change in sheet.changes:
+        lines.append("  ".join(filter(None, (f"  {change.verb}", change.path, change.outcome))))
+        lines += diff_lines(change.diff, most=1_000_000) if change.diff else []
     if sheet.reason:
         lines.append(f"Reason: {ours(sheet.reason)}")
-    lines.append("y to allow once")
+    lines.append("y to allow once" if sheet.yes == YES else f"y: {sheet.yes}")
     if sheet.rule:
         lines.append(f"a to allow {sheet.rule} until you quit, p in this project")
         lines += [f"  ({sheet.covers})"] if sheet.covers else []
-    lines.append("n to deny; any other text denies and goes to the model")
+    refusal = "drop it" if sheet.changes else "deny"
+    lines.append(f"n to {refusal}; any other text does too, and goes to the model")
     return lines
 
 

@@ -114,6 +114,8 @@ def _block_text(block: Block) -> str:
 def outcome_of(result: ToolResult) -> str:
     """Return the result in a few words, such as "exit 1 · 1 failed, 41 passed", "220 lines" or "+4 −2", and what was
     held back."""
+    if isinstance(dropped := result.details.get("dropped"), int):
+        return "changes dropped" if dropped else "not run again"
     held = held_words(result.spilled.shown) if result.spilled else ""
     if held:
         count, _, rest = held.partition(" of ")
@@ -247,7 +249,7 @@ def _brief(line: str) -> str:
 def body_of(result: ToolResult) -> Output | Diff | None:
     """Return the content shown below the line: the diff of a change, or else the text."""
     details = result.details
-    if details.get("denied"):
+    if details.get("denied") and "dropped" not in details:
         reason = details.get("reason")  # the user's reason or a rule's; without one, the line is enough
         if not isinstance(reason, str) or not reason:
             return None

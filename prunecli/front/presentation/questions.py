@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from difflib import unified_diff
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from prunecli.agent.execute import Asked
+from prunecli.agent.asking import Asked
+from prunecli.front.presentation.diffing import between, lines_of, plain
 from prunecli.front.presentation.entries import Diff
 from prunecli.front.presentation.outcomes import advice
+from prunecli.front.presentation.proposals import ShownChange, changed_in_words, shown_changes
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
@@ -21,15 +22,14 @@ from prunecli.tools.files.workspace import seen_from, seen_in
 from prunecli.tools.web.address import parsed
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
-from prunecli.util.sanitize import one_line, visible
-
-NO_NEWLINE = "\\ No newline at end of file"
-"""The marker below a last line without a line feed, as in any diff."""
+from prunecli.util.sanitize import one_line, shortened, visible
 
 _IN_DIFF = frozenset({"path", "content", "old_string", "new_string", "replace_all"})
 _BLANK = re.compile(r"\n(?:[ \t]*\n){3,}")
 _SPACES = re.compile(r"[ \t]{60,}")
 MOST_BESIDE = 60
+NAME_CHARS = 60
+YES, NO = "Yes", "No, and tell the model why"
 TITLE_CHARS = 150
 
 ReadText = Callable[[str], str | None]
@@ -42,7 +42,8 @@ class Sheet:
 
     `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
     a command, such as its timeout, or the reason why an edit will fail. `rule` are the rules that the answer "always"
-    adds, and `covers` describes what they would allow.
+    adds, and `covers` describes what they would allow. `changes` are what commands did that already ran; `yes` and
+    `no` are the answers.
     """
 
     title: str
@@ -52,12 +53,17 @@ class Sheet:
     rule: str
     beside: str = ""
     covers: str = ""
+    changes: tuple[ShownChange, ...] = ()
+    yes: str = YES
+    no: str = NO
 
 
 def sheet_of(
     asked: Asked, read: ReadText, cwd: Path, is_missing: Callable[[str], bool] = lambda _: False
 ) -> Sheet:
     """Build the sheet of a call. Paths below the working directory are shown relative to it."""
+    if asked.proposal or asked.again:
+        return _sheet_afterwards(asked)
     given = _seen(asked.call.input, cwd)
     diff, beside = _diff(asked, read, str(given.get("path")))
     if asked.touches and asked.touches.runs:
@@ -93,6 +99,47 @@ def sheet_of(
 def sheet_at(asked: Asked, cwd: Path) -> Sheet:
     """Build the sheet of a call with the files of this directory. Reads the disk: call it in a thread."""
     return sheet_of(asked, partial(read_text, cwd=cwd), cwd, partial(is_missing, cwd=cwd))
+
+
+def _sheet_afterwards(asked: Asked) -> Sheet:
+    """Build the sheet of commands that already ran where nothing counts."""
+    commands = asked.touches.runs if asked.touches else ()
+    first, _, more = (commands or ("",))[0].strip().partition("\n")
+    name = f"`{shortened(one_line(first), NAME_CHARS)}{' …' if more else ''}`"
+    name = f"{len(commands)} commands" if len(commands) > 1 else name
+    changes: tuple[ShownChange, ...] = ()
+    yes, no, reason = "Yes, run it again", NO, one_line(advice(asked.reason))
+    if asked.proposal:
+        title = f"{name} changed {changed_in_words(asked.proposal)}. Keep it?"
+        changes, yes, no, reason = (
+            shown_changes(asked.proposal),
+            "Yes, keep it",
+            "No, drop it and tell the model why",
+            "",
+        )
+    else:
+        title = f"Run {name} again{_with(asked)}?"
+    return Sheet(
+        f"{one_line(asked.who)}: {title}" if asked.who else title,
+        "\n".join(visible(_folded(command)) for command in commands),
+        None,
+        reason,
+        one_line(in_words(asked.rules)),
+        covers=one_line(covers(asked.rules)),
+        changes=changes,
+        yes=yes,
+        no=no,
+    )
+
+
+def _with(asked: Asked) -> str:
+    """Return what a command gets in its second run."""
+    blocked = asked.blocked
+    if blocked.outside:
+        return " outside the sandbox"
+    if blocked.reads:
+        return f" and let it read {', '.join(map(one_line, blocked.reads))}"
+    return " with network" if blocked.network else ""
 
 
 def _folded(text: str) -> str:
@@ -164,38 +211,22 @@ def _diff(asked: Asked, read: ReadText, shown: str) -> tuple[Diff | None, str]:
         return None, ""
     content, old, new = given.get("content"), given.get("old_string"), given.get("new_string")
     if isinstance(content, str):
-        return _between(_lines(read(path) or ""), _lines(content), shown), ""
+        return between(lines_of(read(path) or ""), lines_of(content), shown), ""
     if not isinstance(old, str) or not isinstance(new, str) or not old:
         return None, ""
     before, flaw = read(path), ""
     if before is not None:
         try:
             after = edited(before, old, new, everywhere=bool(given.get("replace_all")))
-            return _between(_lines(before), _lines(after), shown), ""
+            return between(lines_of(before), lines_of(after), shown), ""
         except ToolError as error:
             flaw = f"This edit will fail: {re.split(r'[.;] | [(]', str(error))[0]}"
-    return _between(_plain(old).split("\n"), _plain(new).split("\n"), shown), flaw
+    return between(plain(old).split("\n"), plain(new).split("\n"), shown), flaw
 
 
 def edited(before: str, old: str, new: str, *, everywhere: bool) -> str:
     """Return a file's text after an edit. Raises ToolError if the edit will fail."""
     return replaced(before.encode(), well_formed(old), well_formed(new), everywhere=everywhere).data.decode()
-
-
-def _between(before: Sequence[str], after: Sequence[str], path: str) -> Diff:
-    return Diff("\n".join(list(unified_diff(before, after, n=3, lineterm=""))[2:]), path)
-
-
-def _lines(text: str) -> list[str]:
-    """Return all lines of a file, marking unusual line ends, so that the user sees exactly what will be written."""
-    lines = _plain(text).split("\n")
-    last = lines.pop()
-    return [*lines, f"{last}\n{NO_NEWLINE}"] if last else lines
-
-
-def _plain(text: str) -> str:
-    """Escape active and invisible characters; tabs stay for the transcript to lay out."""
-    return "\t".join(map(visible, text.split("\t")))
 
 
 # The model's questions ---------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ class Proposal:
 
     `caches` are the dropped paths of caches. `refused` are paths that can't be applied, with the reason. `stale` are
     those where the folders below were changed since the layer was begun. Only without both can it be applied.
+    `git` says what happened to the repository, in git's words.
     """
 
     layer: Layer
@@ -61,6 +62,7 @@ class Proposal:
     caches: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     stale: tuple[str, ...] = ()
+    git: tuple[str, ...] = ()
 
     def content(self, change: Change, most: int, *, new: bool) -> bytes | None:
         """Return at most so many bytes of the new or the old content of a file, None for anything else."""

@@ -27,6 +27,7 @@ _HOST = re.compile(
     r"((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|\d{1,3}(?:\.\d{1,3}){3})"
 )
 """The host in an error of curl, git, ssh, npm, pip, Go or Cargo."""
+CHANGES = "changes files of the workspace"
 _NETWORK = "needs network: {}"
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
@@ -100,6 +101,15 @@ def explain(
     if name := next((name for name in sorted(unset) if _names(name, output)), ""):
         return _blocked(f"only an approved command gets the variable {name}", f"reads the variable {name}")
     return NOTHING
+
+
+def wrote(output: str, *, landlock: bool = False) -> Blocked:
+    """Return what the sandbox blocked if a command tried to write to a workspace that is read-only for it."""
+    if not (_READ_ONLY.search(output) or (landlock and _REFUSED.search(output))):
+        return NOTHING
+    return Blocked(
+        "blocked by the sandbox: the workspace is read-only until the user allows the command", CHANGES
+    )
 
 
 def _blocked(

@@ -17,7 +17,7 @@ from prunecli.safety.sandbox import bubblewrap, landlock, placeholders, seatbelt
 from prunecli.safety.sandbox.bubblewrap import Stage
 from prunecli.safety.sandbox.control_files import Made, in_words
 from prunecli.safety.sandbox.covering import covered
-from prunecli.safety.sandbox.denials import explain, reached_for
+from prunecli.safety.sandbox.denials import explain, reached_for, wrote
 from prunecli.safety.sandbox.layout import (
     Ground,
     Layout,
@@ -30,7 +30,7 @@ from prunecli.safety.sandbox.proxy import Proxy, start_words
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.environment import credential_names
-from prunecli.tools.processes.sandboxing import Blocked, Overlay, SandboxedCommand, Sandboxing, bare
+from prunecli.tools.processes.sandboxing import NOTHING, Blocked, Overlay, SandboxedCommand, Sandboxing, bare
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_temporary
@@ -132,13 +132,17 @@ class Sandbox:
         """Return whether every secret of the workspace is found and hidden."""
         return self.ground.found().complete
 
-    def confine(self, *, granted: bool, reads: bool = False) -> Sandboxing:
+    def confine(self, *, granted: bool, reads: bool = False, more: Blocked = NOTHING) -> Sandboxing:
         """Return the function that puts a command into the sandbox.
 
         `granted`: a rule or the user allowed the command, so it may commit, write files that control other programs,
         and get the credentials of the environment. `reads`: it is known to only read, so it can't change the
-        workspace.
+        workspace. `more` is what the user allowed it after the sandbox stopped it.
         """
+        home = self.ground.home
+        opened = tuple(home + path[1:] if path.startswith("~") else path for path in more.reads)
+        ground = replace(self.ground, readable=(*self.ground.readable, *opened))
+        network = more.network or self.network
 
         @asynccontextmanager
         async def confined(
@@ -154,11 +158,13 @@ class Sandbox:
                     yield box
                 return
             git = granted and bool(_GIT.search(command))
-            earlier, layout = await asyncio.to_thread(self._arranged, git=git, granted=granted, reads=reads)
+            earlier, layout = await asyncio.to_thread(
+                self._arranged, ground, git=git, granted=granted, reads=reads
+            )
             unset = frozenset[str]() if granted else credential_names(env)
             inner = {name: value for name, value in env.items() if name not in unset}
             fresh = self._fresh(layout) if git and chosen.kind == "bubblewrap" else {}
-            parts = _limited(self.limits, argv), cwd, inner, unset, command, fresh, self.network
+            parts = _limited(self.limits, argv), cwd, inner, unset, command, fresh, network
             if reads:
                 async with self._inside(chosen, layout, None, *parts) as box:
                     yield replace(box, afterwards=lambda: earlier)
@@ -197,7 +203,9 @@ class Sandbox:
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
         ) -> AsyncIterator[SandboxedCommand]:
             chosen = await asyncio.to_thread(self.chosen)
-            earlier, layout = await asyncio.to_thread(self._arranged, git=True, granted=True, overlays=True)
+            earlier, layout = await asyncio.to_thread(
+                self._arranged, self.ground, git=True, granted=True, overlays=True
+            )
             unset = frozenset(credential_names(env))
             inner = {name: value for name, value in env.items() if name not in unset}
             parts = _limited(self.limits, argv), cwd, inner, unset, command, dict[str, str](), network
@@ -211,9 +219,9 @@ class Sandbox:
         renamed = unchecked.check(self._notes, self.ground.roots, self.ground.doubt)
         return in_words(renamed, self.ground.workspace)
 
-    def _arranged(self, **wanted: bool) -> tuple[str, Layout]:
+    def _arranged(self, ground: Ground, **wanted: bool) -> tuple[str, Layout]:
         try:
-            return self._earlier(), layout_for(self.ground, **wanted)
+            return self._earlier(), layout_for(ground, **wanted)
         except OSError as error:
             raise ToolError(f"The sandbox can't be set up: {error.filename}: {error.strerror}.") from error
 
@@ -237,6 +245,8 @@ class Sandbox:
         proxy = Proxy(() if isinstance(network, bool) else network)
 
         def said(output: str) -> Blocked:
+            if not layout.writable and (tried := wrote(output, landlock=chosen.kind == "landlock")).line:
+                return tried
             return explain(
                 output,
                 hidden=layout.hidden,

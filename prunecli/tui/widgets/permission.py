@@ -1,15 +1,15 @@
 """The permission question: the exact call, the reason for asking, and the answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from prunecli.agent.execute import Answer, AnswerKind
-from prunecli.front.presentation.entries import Notice, ToolCall, ToolState
-from prunecli.front.presentation.questions import Sheet
+from prunecli.agent.asking import Answer, AnswerKind
+from prunecli.front.presentation.entries import Notice, Output, ToolCall, ToolState
+from prunecli.front.presentation.questions import NAME_CHARS, Sheet
 from prunecli.tui.transcript.palette import Palette
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.long_question import MOST_ROWS, LongQuestion
@@ -17,6 +17,11 @@ from prunecli.tui.widgets.question import INDENT, KEYS_TEXT, Row, put
 
 MOST_CHARS = 90
 """Maximum characters of a rule in an answer. A longer rule is cut there and shown in full below the call."""
+KEYS_DIFFS = (
+    "Enter or a digit to answer · Ctrl+O for the diffs · type to say no and why",
+    "Enter or a digit to answer · Ctrl+O for the diffs · Esc for no",
+    "Enter or a digit · Ctrl+O for the diffs",
+)
 NOTE_ROWS = 2
 """Maximum rows of a reason. A longer reason is cut and shown in full below the call."""
 SMALL_ROWS = 20
@@ -37,7 +42,7 @@ class PermissionPanel(LongQuestion):
 
     def __init__(self, sheet: Sheet, palette: Palette, answered: Callable[[Answer], object]) -> None:
         # 3 is No in other agents, so the lasting answer has no digit.
-        rows = [Row("1y", ("Yes",)), Row("3n", ("No, and tell the model why",))]
+        rows = [Row("1y", (sheet.yes,)), Row("3n", (sheet.no,))]
         kinds: list[AnswerKind] = ["once", "deny"]
         if sheet.rule:
             rows[1:1] = [_always(sheet.rule, sheet.covers), Row("p", ("Yes, always in this project",))]
@@ -53,15 +58,18 @@ class PermissionPanel(LongQuestion):
             leave=last,
         )
         self._sheet = sheet
+        self._has_diffs = sheet.diff is not None or bool(sheet.changes)
         self._palette = palette
         self._about = (("", sheet.beside), ("Why: ", sheet.reason))
         self._rest: list[str] = []
         self._is_scrolled = False
         self.text = self._text()
+        if any(change.diff for change in sheet.changes):
+            self.keys = KEYS_DIFFS
 
     def compose_matter(self) -> Sequence[Widget]:
         about = [Static(classes="about") for _ in self._about]
-        if self._sheet.diff is None:
+        if not self._has_diffs:
             return [*super().compose_matter(), *about]
         change = Transcript(self._palette, id="change")
         change.can_focus = False
@@ -108,7 +116,7 @@ class PermissionPanel(LongQuestion):
 
     def follow(self) -> None:
         """Show the start of a change, and how much is left."""
-        if self._sheet.diff is None:
+        if not self._has_diffs:
             super().follow()
             return
         self._fill()
@@ -130,34 +138,51 @@ class PermissionPanel(LongQuestion):
 
     def _fill(self) -> None:
         """Show the call again from its beginning, together with the reasons that have no room below it."""
-        diff = self._sheet.diff
-        if diff is None:
+        if not self._has_diffs:
             self.query_one("#text", Static).update(self._text())
             return
-        added, removed = diff.counts()
         shown = self.query_one("#change", Transcript)
-        outcome = f"+{added} −{removed}"
         shown.clear()
-        shown.append(ToolCall("change", self._sheet.text, ToolState.OK, outcome, body=diff, folded=False))
+        for call in self._calls():
+            shown.append(call)
         for text in self._rest:
             shown.append(Notice(text))
         self.call_after_refresh(shown.home)
 
+    def _calls(self) -> Iterator[ToolCall]:
+        """Yield the change that will be made, or the changes of commands that ran."""
+        sheet = self._sheet
+        if diff := sheet.diff:
+            added, removed = diff.counts()
+            outcome = f"+{added} −{removed}"
+            yield ToolCall("change", sheet.text, ToolState.OK, outcome, body=diff, folded=False)
+            return
+        if len(lines := sheet.text.split("\n")) > 1 or len(lines[0]) > NAME_CHARS:
+            yield ToolCall("commands", lines[0], ToolState.OK, body=Output(sheet.text), folded=True)
+        size = sum(one.diff.text.count("\n") for one in sheet.changes if one.diff)
+        for one in sheet.changes:
+            folded = size > SMALL_ROWS // 2
+            yield ToolCall(one.verb, one.path, ToolState.OK, one.outcome, body=one.diff, folded=folded)
+
     def fit(self, room: int) -> None:
         """Give the call the rows that are left, but no more than it needs."""
-        if self._sheet.diff is None:
+        if not self._has_diffs:
             super().fit(room)
         else:
             shown = self.query_one("#change", Transcript)
             shown.styles.height = max(1, min(room, shown.window.total))
 
     def press(self, key: str, at: float) -> bool:
-        """Handle a key; scrolling counts as reading the change."""
+        """Handle a key; scrolling counts as reading the change. Ctrl+O unfolds the changes, or folds them."""
+        if key == "ctrl+o" and self._sheet.changes:
+            self.query_one("#change", Transcript).toggle_all()
+            self.call_after_refresh(self._fit)
+            return True
         self._is_scrolled = self._is_scrolled or key in ("pageup", "pagedown")
         return super().press(key, at)
 
     def what(self) -> Widget:
-        return self.query_one("#change" if self._sheet.diff else "#what")
+        return self.query_one("#change" if self._has_diffs else "#what")
 
 
 def _always(rule: str, covers: str) -> Row:

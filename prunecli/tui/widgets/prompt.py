@@ -30,7 +30,14 @@ PLACEHOLDERS = (PLACEHOLDER, "".join(_WORDS), _WORDS[0], "Ask")
 """The hints in the empty prompt, for narrower and narrower screens."""
 
 _TO_MENU = frozenset({"older", "newer", "complete", "submit", "interrupt", "search_history"})
-_TO_QUESTIONS = {"submit": "enter", "interrupt": "escape", "quit": "ctrl+c", "older": "up", "newer": "down"}
+_TO_QUESTIONS = {
+    "submit": "enter",
+    "interrupt": "escape",
+    "quit": "ctrl+c",
+    "older": "up",
+    "newer": "down",
+    "fold_all": "ctrl+o",
+}
 """The actions that a question understands, and the key names that it uses for them."""
 
 _KINDS = {

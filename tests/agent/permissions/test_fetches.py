@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.agent.execute import Answer, Asked
+from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper, nobody
 from prunecli.features.web.fetch_tool import WebFetchInput
 from prunecli.front.presentation.questions import sheet_of
