@@ -9,7 +9,8 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import takewhile
+from typing import TypeAlias
 
 from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain
 from prunecli.model.claude import is_bound
@@ -31,6 +32,8 @@ from prunecli.runtime import Runtime
 from prunecli.session.importers.anthropic_messages import events_of
 from prunecli.session.importers.tool_names import Touching
 
+Span: TypeAlias = tuple[WireMessage, int, int]
+"""A message that is sent, and the range of the program's messages that it stands for."""
 PROXIED = "session.proxied"
 """The setting that marks a session of another program with its name."""
 
@@ -65,11 +68,8 @@ class Conversation:
 
     def shared(self, messages: Sequence[Message]) -> int:
         """Return how many of these messages the conversation begins with."""
-        pairs = zip(self._said, messages, strict=False)
-        return next(
-            (at for at, (ours, theirs) in enumerate(pairs) if ours != theirs),
-            min(len(self._said), len(messages)),
-        )
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(self._said, messages, strict=False))
+        return sum(1 for _ in same)
 
     @property
     def length(self) -> int:
@@ -115,9 +115,9 @@ class Conversation:
                 policy = policy._replace(leaves_out=True)
             for prune in policy.prunes(context):
                 self.runtime.emit(prune)
-        groups = context.messages()
-        body = self._body(request, raw, groups)
-        marks = tuple(sorted({self._group_of(groups, at) for at, _ in request.marks}))
+        spans = list(self._spans(context.messages()))
+        body = self._body(request, raw, spans)
+        marks = tuple(sorted({_number_of(spans, at) for at, _ in request.marks}))
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
 
@@ -125,18 +125,11 @@ class Conversation:
         """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
         if self.off or self.shared(request.messages) < len(self._said):
             return raw
-        groups = self.runtime.session.context.messages()
-        more = [as_bytes(message) for message in request.body["messages"][len(self._said) :]]
-        known = replace(
-            request,
-            messages=self._said,
-            body={**request.body, "messages": request.body["messages"][: len(self._said)]},
-        )
-        return (
-            joined(request.body, [*self._pieces(known, groups), *more])
-            if self._edited(known, groups)
-            else raw
-        )
+        spans, known = list(self._spans(self.runtime.session.context.messages())), len(self._said)
+        if not self._edited(request, spans, known):
+            return raw
+        more = [as_bytes(message) for message in request.body["messages"][known:]]
+        return joined(request.body, [*self._pieces(request, spans), *more])
 
     def answered(self, answer: Response | None) -> None:
         """Take the answer to the last request. It is recorded in the form in which the program sends it back."""
@@ -208,24 +201,21 @@ class Conversation:
 
     # The way back --------------------------------------------------------------------------------------------
 
-    def _body(self, request: Incoming, raw: bytes, groups: Sequence[WireMessage]) -> bytes:
-        return (
-            joined(request.body, list(self._pieces(request, groups)))
-            if self._edited(request, groups)
-            else raw
-        )
+    def _body(self, request: Incoming, raw: bytes, spans: Sequence[Span]) -> bytes:
+        if not self._edited(request, spans, len(request.messages)):
+            return raw
+        return joined(request.body, list(self._pieces(request, spans)))
 
-    def _edited(self, request: Incoming, groups: Sequence[WireMessage]) -> bool:
-        spans = list(self._spans(groups))
-        return len(request.messages) != sum(to - at for _, at, to in spans) or not all(
-            self._is_same(request, *span) for span in spans
-        )
+    def _edited(self, request: Incoming, spans: Sequence[Span], length: int) -> bool:
+        """Return whether anything else is sent than the first `length` messages of the program."""
+        covered = spans[-1][2] if spans else 0
+        return covered != length or not all(self._is_same(request, *span) for span in spans)
 
-    def _pieces(self, request: Incoming, groups: Sequence[WireMessage]) -> Iterator[bytes]:
+    def _pieces(self, request: Incoming, spans: Sequence[Span]) -> Iterator[bytes]:
         marks_of: dict[int, list[tuple[int, Json]]] = {}
         for (message, block), mark in sorted(request.marks.items()):
             marks_of.setdefault(message, []).append((block, mark))
-        for group, at, to in self._spans(groups):
+        for group, at, to in spans:
             if self._is_same(request, group, at, to):
                 yield from (self._original(request, n, marks_of) for n in range(at, to))
             else:
@@ -239,20 +229,12 @@ class Conversation:
             self._as_bytes[n] = as_bytes(request.body["messages"][n])
         return self._as_bytes[n]
 
-    def _spans(self, groups: Sequence[WireMessage]) -> Iterator[tuple[WireMessage, int, int]]:
-        """Yield each message that is sent, with the range of the program's messages that it stands for."""
+    def _spans(self, groups: Sequence[WireMessage]) -> Iterator[Span]:
         at = 0
         for group in groups:
-            last = max(_real(group), default=-1)
-            to = max(at, bisect_left(self._before, last)) if last >= 0 else at
+            to = max(at, bisect_left(self._before, max(group.seqs, default=-1)))
             yield group, at, to
             at = to
-
-    def _group_of(self, groups: Sequence[WireMessage], message: int) -> int:
-        for number, (_, _, to) in zip(count(), self._spans(groups), strict=False):
-            if message < to:
-                return number
-        return len(groups) - 1
 
     def _is_same(self, request: Incoming, group: WireMessage, at: int, to: int) -> bool:
         key = at, to, group.canonical
@@ -261,8 +243,9 @@ class Conversation:
         return self._same[key]
 
 
-def _real(group: WireMessage) -> list[int]:
-    return [seq for seq in group.seqs if seq >= 0]
+def _number_of(spans: Sequence[Span], message: int) -> int:
+    """Return the number of the message that is sent for one of the program's."""
+    return next((number for number, (_, _, to) in enumerate(spans) if message < to), len(spans) - 1)
 
 
 def _prompt(event: Event) -> Event:

@@ -1,6 +1,7 @@
 """Runs a proxy on loopback: its port, its secret path, and the socket of `prunecli attach`."""
 
 import asyncio
+import gc
 import json
 import os
 import secrets
@@ -59,6 +60,9 @@ async def hosted(asked: Hosting) -> AsyncIterator[Running]:
     """Run a proxy until the end of the context. Raises UsageError for a port that is taken or a missing library."""
     conversations = Conversations(_maker(asked), asked.how, Places.of(asked.environ).data / "proxied.jsonl")
     secret = secrets.token_urlsafe(18)
+    gc.set_threshold(
+        200_000
+    )  # each body is thousands of objects; else a full collection takes 40 ms every few requests
     timeout = httpx2.Timeout(
         None, connect=30
     )  # a model may think for minutes; the program has its own patience
