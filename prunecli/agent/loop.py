@@ -35,7 +35,7 @@ from prunecli.agent.execute import Executor
 from prunecli.agent.hooks import Attach, Hooks, deliver
 from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
-from prunecli.agent.policy import Policy
+from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.summaries import WHOLE, FailedSummaries, unfinished
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
@@ -201,14 +201,15 @@ class Run:
             await remedy()
             if context.sha256() == before:
                 continue
-            self.session.tell(Notice(f"{length.message}; sending it again, shorter", "warning"))
+            if length is refused:
+                self.session.tell(Notice(f"{length.message}; sending it again, shorter", "warning"))
             try:
                 await self._request()
             except ContextOverflow as again:
                 length = again
             else:
                 return
-        await self._again(self.policy().overflow(context), length)
+        await self._again(self.policy().overflow(context), length, is_said=length is not refused)
 
     async def _lighten(self) -> None:
         """Omit images from a request that is large in bytes, until it has half its size."""
@@ -230,13 +231,15 @@ class Run:
         if plan and again:
             await self.compact(plan, short=True)
 
-    async def _again(self, remedy: PrunApplied | None, refused: ProviderError) -> None:
+    async def _again(
+        self, remedy: PrunApplied | None, refused: ProviderError, *, is_said: bool = False
+    ) -> None:
         """Record a remedy, so that it stays in effect, and resend. Raises `refused` if there is no remedy."""
         if remedy is None:
             raise refused
-        self.session.tell(
-            Notice(f"{refused.message}; {remedy.reason or 'sending it again, shorter'}", "warning")
-        )
+        how = remedy.reason if remedy.reason not in ("", TOO_LONG) else "sending it again, shorter"
+        if not is_said:
+            self.session.tell(Notice(f"{refused.message}; {how}", "warning"))
         self.session.emit(remedy)
         await self._request()
 

@@ -5,7 +5,7 @@ from prunecli.context.state import Context
 from prunecli.model.requests import MAX_BODY_BYTES
 from prunecli.plugins.features import available
 from prunecli.util.errors import PrunecliError, UsageError
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 
 BYTES_PER_TOKEN = 4
 """An estimate for ordinary text, since counting megabytes exactly takes seconds."""
@@ -31,7 +31,7 @@ def checked(words: str, window: int) -> str:
         )
     if (tokens := size // BYTES_PER_TOKEN) > window:
         raise PromptTooLarge(
-            f"Prompt not sent: about {short(tokens)} tokens, more than the model's window of {short(window)}",
+            f"Prompt not sent: about {in_tokens(tokens)}, more than the model's window of {short(window)}",
             way,
         )
     return words
@@ -42,16 +42,18 @@ def megabytes(size: int) -> str:
 
 
 def way_around(context: Context) -> str:
-    """Explain how to continue when one user message makes every request too long.
+    """Explain how to continue when every request is too long.
 
-    Names the message, its size and the fix; "" if no message is half of the request.
+    Names the message, its size and the fix; or what makes any request shorter, if no message is half of it.
     """
     said = [entry for entry in context.items if entry.kind in ("user", "command") and entry.is_sent]
     sizes = {entry.seq: sum(map(len, entry.wire)) for entry in said}
     largest = max(sizes, key=lambda seq: sizes[seq], default=-1)
     whole = sum(len(message.canonical) for message in context.messages())
     if not said or sizes[largest] * 2 < whole:
-        return ""
+        return (
+            f"make it shorter: /prune, /compact{available(' or /rewind')}; or choose a larger window: /model"
+        )
     size = sizes[largest]
     shown = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"
     what = "attachment" if context.entries[largest].is_attached else "message"

@@ -31,6 +31,17 @@ _Misuse: Any = typer.BadParameter.__bases__[0]
 """click's UsageError, found through typer."""
 
 
+EXAMPLES = (
+    ("prunecli", "work in this directory"),
+    ('prunecli "fix the tests"', "begin with a prompt"),
+    ("prunecli -c", "continue the last session"),
+    ("prunecli -r @claude", "continue a session of Claude Code"),
+    ('prunecli -p "why?" < log', "print one answer and exit"),
+    ("prunecli demo", "take the tour: no key, no network"),
+    ("prunecli replay FILE", "what pruning would have saved on a session"),
+)
+
+
 class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the flags, and leave subcommands to typer. `ctx.obj` is the parsed command line."""
@@ -72,10 +83,24 @@ class Commands(TyperGroup):
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # the base class's signature
-        """List the subcommands for `--help` without importing them."""
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write examples, the subcommands (without importing them), and then the many flags."""
+        with formatter.section("Examples"):
+            formatter.write_dl([(line, what) for line, what in EXAMPLES if _is_there(line)])
         with formatter.section("Commands"):
             formatter.write_dl(list(commands().items()))
+        super().format_options(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing: `format_options` lists the subcommands first."""
+
+
+def _is_there(example: str) -> bool:
+    """Return whether the subcommand or agent of an example is: its feature may be off."""
+    word = example.split()[1:2]
+    if "@claude" in example:
+        return "claude" in installed().of("sessions")
+    return word != ["replay"] or "replay" in commands()
 
 
 def _subcommand(args: list[str]) -> list[str]:

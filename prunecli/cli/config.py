@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Annotated
 
 import typer
 
@@ -11,17 +12,26 @@ from prunecli.config.sources import user_files
 from prunecli.providers.models import expectations_of
 from prunecli.tui.themes import load_theme
 from prunecli.util.errors import ConfigError
+from prunecli.util.figures import counted
 from prunecli.util.paths import Places
 
 app = group("Show, check and create configuration.")
 
 
 @app.command("show")
-def show(ctx: typer.Context) -> None:
-    """Show every value in effect and its source."""
+def show(
+    ctx: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="Also the values that are as built in.")] = False,
+) -> None:
+    """Show the files, and what differs from the built-in values, with its source."""
     config = configured(ctx)
-    for key, value, origin in config.items():
+    path(ctx)
+    items = list(config.items())
+    shown = [item for item in items if every or item.origin != "default"]
+    for key, value, origin in shown:
         typer.echo(f"{key} = {json.dumps(value) if value is not None else 'unset'}    ({origin})")
+    if same := len(items) - len(shown):
+        typer.echo(f"{counted(same, 'value')} as built in: --all shows them")
 
 
 @app.command("path")

@@ -7,7 +7,7 @@ from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread,
 from prunecli.config.save import save
 from prunecli.runtime import Runtime, reconfiguring
 from prunecli.runtime.local_servers import HOST, LocalServer, find, ports
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 
 _CHOSEN = re.compile(rf"(http://{re.escape(HOST)}:\d{{1,5}}) (\S.*)")
 
@@ -46,7 +46,7 @@ def _found(runtime: Runtime) -> Sequence[Effect]:
 def _choices(runtime: Runtime, server: LocalServer) -> Iterator[Choice]:
     in_use = runtime.config.model.base_url == server.address
     for name, window, _ in server.models:
-        detail = f"{server.title} · {f'{short(window)} tokens' if window else 'window not told'}"
+        detail = f"{server.title} · {f'{in_tokens(window)}' if window else 'window not told'}"
         yield Choice(f"{server.address} {name}", name, detail, in_use and name == runtime.model_name)
 
 

@@ -14,8 +14,9 @@ from prunecli.runtime.entry_numbers import thinking_cost
 from prunecli.runtime.make import STAND_IN
 from prunecli.runtime.offered_models import Rows, offered, reason
 from prunecli.util.errors import PrunecliError, UsageError
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 
+ALIASES = ("models",)
 REFRESH = "--refresh"
 """The argument that asks the endpoint again although the stored list is still fresh."""
 
@@ -46,7 +47,7 @@ def known(runtime: Runtime) -> Choose:
 def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     thinking, before = thinking_cost(runtime, SettingChanged("model.name", name)), runtime.model_name
     info = runtime.set_model(name)
-    window = f"{short(info.context_window)} tokens" if info.context_window else "window unknown"
+    window = f"{in_tokens(info.context_window)}" if info.context_window else "window unknown"
     back = " They return if you switch back." if thinking.startswith(" Drops") else ""
     price = f", {_price(info)}" if info.told_prices else ""
     still = info.name != before and cold(runtime.session.context, runtime.policy.market)
@@ -124,7 +125,7 @@ def _choice(runtime: Runtime, info: ModelInfo, offers: Mapping[str, Offer], name
     window, price = info.context_window, _price(info)
     known = bool(price)
     price = price or f"price {_UNKNOWN}"
-    detail = f"{short(window)} tokens · {price}" if window else f"window {_UNKNOWN} · {price}"
+    detail = f"{in_tokens(window)} · {price}" if window else f"window {_UNKNOWN} · {price}"
     if not window and not known:
         detail = _UNKNOWN
     return Choice(name, label, detail, info.name == runtime.model_name and name == label)

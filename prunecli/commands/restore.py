@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, bring_back, carry_out, entries_of, in_a_sentence
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 
 IN_PLACE = "in-place"
 USAGE = f"/restore 17 20-24 restores at the end, /restore 17 {IN_PLACE} where it was"
@@ -19,7 +19,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     plan, effect = bring_back(runtime, seqs, where_they_were=where_they_were)
     if not plan.allowed:
         return [Say(f"Nothing to restore: {plan.refusal}.")]
-    back = f"~{short(max(0, -effect.freed))} tokens"
+    back = f"~{in_tokens(max(0, -effect.freed))}"
     named = ", ".join(map(str, plan.entries))
 
     def act() -> Sequence[Effect]:

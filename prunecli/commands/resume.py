@@ -21,6 +21,7 @@ from prunecli.runtime.importers import importer_of, is_agent, titles
 from prunecli.runtime.sessions import facts_of
 from prunecli.runtime.user_shell import is_busy
 from prunecli.util.errors import SessionLocked, SessionNotFound
+from prunecli.util.figures import counted
 
 ALIASES = ("sessions",)
 _AGENTS = ", ".join(list(titles(features()))[:2])
@@ -100,7 +101,17 @@ def _choose(runtime: Runtime) -> Choose:
         Choice(
             one.id,
             one.label,
-            f"{_local(one.changed, runtime.setup.zone):%Y-%m-%d %H:%M} · {one.size / 1024:.0f} KB",
+            " · ".join(
+                filter(
+                    None,
+                    (
+                        f"{_local(one.changed, runtime.setup.zone):%Y-%m-%d %H:%M}",
+                        counted(one.digest.prompts, "prompt"),
+                        "fork" * one.digest.is_copy,
+                        one.digest.head,
+                    ),
+                )
+            ),
         )
         for one in runtime.store.list(runtime.setup.cwd)
         if one.id != runtime.session.id and not one.is_task

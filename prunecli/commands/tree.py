@@ -20,8 +20,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     choices = [
         Choice(
             member.session.id,
-            f"{member.lines}{member.session.name or member.session.title or member.session.id}",
-            age(now - member.session.changed) + _origin(member),
+            f"{member.lines}{member.session.label}",
+            _facts(member, now),
             member.session.id == runtime.session.id,
         )
         for member in family(runtime.store.list(runtime.setup.cwd))
@@ -31,7 +31,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return [Choose("Sessions in this directory", "resume", tuple(choices))]
 
 
+def _facts(member: Member, now: int) -> str:
+    parts = age(now - member.session.changed), _origin(member), member.session.digest.head
+    return " · ".join(filter(None, parts))
+
+
 def _origin(member: Member) -> str:
     if member.at is None:
         return ""
-    return f" · task of entry {member.at}" if member.session.is_task else f" · copied at {member.at}"
+    return f"task of entry {member.at}" if member.session.is_task else f"fork at {member.at}"

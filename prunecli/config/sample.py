@@ -34,8 +34,8 @@ NOT_BY_PROJECTS = "Not allowed in project files."
 HEADER = """\
 prunecli's configuration: every key with its default. Copy keys to $XDG_CONFIG_HOME/prunecli/config.toml
 (~/.config/prunecli/config.toml), or create that file with `prunecli config init`; then remove the # from
-the lines you change. `prunecli config show` lists the values in effect and their sources, and `prunecli
-config check` checks every file.
+the lines you change. `prunecli config show` lists what differs from the built-in values (`--all` the rest),
+and `prunecli config check` checks every file.
 
 Precedence, lowest first: defaults; config.toml; settings.toml beside it, which --save writes;
 .prunecli/config.toml of a trusted project, from the repository's root down to the current directory; the

@@ -18,7 +18,7 @@ from prunecli.model.codec import is_count
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json
 from prunecli.model.requests import Preamble
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 
 
 class Clearing(NamedTuple):
@@ -31,7 +31,7 @@ class Clearing(NamedTuple):
     def words(self) -> str:
         """A one-line summary for the user."""
         uses = f"{self.tool_uses} tool use{'s' * (self.tool_uses != 1)}"
-        return f"endpoint pruned {uses}, ~{short(self.tokens)} tokens"
+        return f"endpoint pruned {uses}, ~{in_tokens(self.tokens)}"
 
 
 NO_CLEARING = Clearing()

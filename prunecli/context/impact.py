@@ -29,7 +29,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.util.figures import money, short
+from prunecli.util.figures import in_tokens, money
 from prunecli.util.frozen import frozen
 
 _PLANNED = 1 << 60
@@ -385,7 +385,7 @@ def judge(
         return Decision(True, found, "the cache is already broken here")
     spares = market.near_limit(found.before) and not market.near_limit(found.after)
     if not market.read or not market.write or broken.cost is None or broken.gain is None:
-        rewrites = f"rewrites {short(broken.rewritten)} tokens"
+        rewrites = f"rewrites {in_tokens(broken.rewritten)}"
         held = f"cache {broken.warm}; pruning now {rewrites}"
         return Decision(spares, found, f"{rewrites} instead of a compaction soon" if spares else held)
     summary = found.before * market.read / 1e6 if spares else 0.0

@@ -11,7 +11,7 @@ from prunecli.context.state import RESTORED, Context
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
 from prunecli.model.messages import Json, Text, Thinking, ToolUse, plain_text
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import counted, in_tokens, money, share, short
 
 NodeKind: TypeAlias = Literal[
     "system",
@@ -286,7 +286,7 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
     count = event.messages_removed
     if event.reason and all(edit.kind == "strip" for edit in event.edits):
         return f"✂ {event.reason}"
-    text = f"✂ pruned ~{short(max(0, tokens))} tokens"  # a note may be longer than what it replaces
+    text = f"✂ pruned ~{in_tokens(max(0, tokens))}"  # a note may be longer than what it replaces
     text += f" in {count} {'entry' if count == 1 else 'entries'}, by {who}"
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"

@@ -14,7 +14,7 @@ from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied, PruneSource
 from prunecli.model.messages import Json
-from prunecli.util.figures import counted, share, short
+from prunecli.util.figures import counted, in_tokens, share, short
 from prunecli.util.frozen import frozen
 
 
@@ -59,7 +59,7 @@ class Ledger:
         """Return `152K of 170K tokens (89%), window 1.0M`. `mark` says whether it is an estimate."""
         limit = self.limit or self.window
         beyond = f", window {short(self.window)}" if limit < self.window else ""
-        return f"{mark}{short(self.context_tokens)} of {short(limit)} tokens ({share(self.used)}){beyond}"
+        return f"{mark}{short(self.context_tokens)} of {in_tokens(limit)} ({share(self.used)}){beyond}"
 
     @property
     def clearing(self) -> Clearing:
@@ -77,7 +77,7 @@ class Ledger:
     def held_words(self) -> str:
         """The tokens held back in words: `~9.4K tokens of 2 long results not sent`, "" for none."""
         many = "s" * (self.held_results != 1)
-        said = f"~{short(self.held_tokens)} tokens of {self.held_results} long result{many} not sent"
+        said = f"~{in_tokens(self.held_tokens)} of {self.held_results} long result{many} not sent"
         return said if self.held_results else ""
 
     def to_json(self) -> dict[str, Json]:
@@ -118,7 +118,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
 
 
 def _in_results(tokens: int, count: int) -> str:
-    return f"{'~' * bool(tokens)}{short(tokens)} tokens in {counted(count, 'result')}"
+    return f"{'~' * bool(tokens)}{in_tokens(tokens)} in {counted(count, 'result')}"
 
 
 def _kept(context: Context) -> Iterator[Entry]:

@@ -23,7 +23,7 @@ from prunecli.model.events import (
     SettingChanged,
 )
 from prunecli.model.messages import Json, thinking_blocks
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ThinkingSum(NamedTuple):
 
     def __str__(self) -> str:
         count = f"{self.blocks} thinking block{'s' * (self.blocks != 1)}"
-        return count + (f" (~{short(self.tokens)} tokens)" if self.tokens else "")
+        return count + (f" (~{in_tokens(self.tokens)})" if self.tokens else "")
 
 
 @frozen
@@ -104,6 +104,7 @@ class LostThinking:
         """Return the notices about the newest response's report; `model` is its model.
 
         A notice counts everything dropped from the request, as previews do, and what is reported for the first time.
+        What the prunes before this request already announced is not told again.
         """
         why = {
             EDITED: "the earlier context was edited",
@@ -113,10 +114,19 @@ class LostThinking:
             ACCOUNT: "made for another account",
             PERSON: "made for another user",
         }
+        foretold = self._foretold() if self.losses else 0
         return [
             f"The endpoint dropped {self._counted(loss)}: {why.get(loss.reason, loss.reason)}"
             for loss in self.losses
+            if not (loss.reason == EDITED and self.blocks(loss.new) <= foretold > 0)
         ]
+
+    def _foretold(self) -> int:
+        """Return the number of thinking blocks that the prunes since the response before announced as lost."""
+        answers = [entry.seq for entry in self._context.items if entry.kind == "assistant"]
+        before = answers[-2] if len(answers) > 1 else -1
+        prunes = (record.event for seq, record in self._context.pruns.items() if seq > before)
+        return sum(event.thinking_blocks for event in prunes if isinstance(event, PrunApplied))
 
     def _counted(self, loss: Loss) -> str:
         lost, new = self.sum(loss.answers), self.blocks(loss.new)

@@ -22,6 +22,8 @@ NOTICE = "[notice] "
 """The beginning of a notice's first text."""
 ATTACHED = "[attached: "
 """The beginning of an attachment's first text; the name and "]" follow."""
+TYPED = "prompt.typed"
+"""The setting recorded before a prompt that a custom command or skill made: the line that was typed for it."""
 GO_ON = "stop hook"
 """The beginning of the title of a notice that keeps the agent working."""
 

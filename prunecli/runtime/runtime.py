@@ -28,7 +28,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Text
-from prunecli.model.notes import PLAN_NOTE, typed
+from prunecli.model.notes import PLAN_NOTE, TYPED, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
@@ -204,6 +204,7 @@ class Runtime:
         Files that it mentions are attached, and so are the blocks `given` with it. Raises UsageError for blank words,
         PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
+        line = words
         async with self.parts.prompt(words) as (words, mentioning):
             if words.strip() or not given:
                 checked(words, self.choices.window)
@@ -219,6 +220,8 @@ class Runtime:
             finally:
                 self._task = None
             content = Text(words), *mentioned, *plan, *changes
+            if line != words:
+                self.session.emit(SettingChanged(TYPED, line))
             self.session.emit(UserMessage(content, origin))
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))

@@ -10,7 +10,7 @@ from prunecli.runtime.offered_models import listed_prices, with_prices
 from prunecli.session.digest import LONG_PROMPT, Digest
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
-from prunecli.util.figures import age, counted, money, short
+from prunecli.util.figures import age, counted, in_tokens, money, short
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line
@@ -55,7 +55,7 @@ def totals(digest: Digest) -> Usage:
 
 def facts_of(one: Listed, now_ms: int) -> str:
     prompts = counted(one.digest.prompts, "prompt")
-    tokens = f"{short(one.digest.context)} tokens" if one.digest.context else ""
+    tokens = f"{in_tokens(one.digest.context)}" if one.digest.context else ""
     return " · ".join(filter(None, [prompts, tokens, age(now_ms - one.changed)]))
 
 
@@ -90,7 +90,9 @@ def line_of(one: Listed, costs: Costs, mark: str = "") -> str:
     """Return a session as one line with its context and cost, as /resume shows them. `mark` precedes the label."""
     when = datetime.fromtimestamp(one.changed / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     context, spent = short(one.digest.context), money(costs.of_session(one.digest))
-    label, cwd = one_line(one.label), one_line(one.cwd)
+    mark = mark or ("fork: " if one.digest.is_copy else "")
+    head, cwd = one_line(one.digest.head), one_line(one.cwd)
+    label = one_line(one.label) + (f" → {head}" if head else "")
     return f"{one.id}  {when}  {context:>6}  {spent:<9}  {mark}{label}  ({cwd})"
 
 

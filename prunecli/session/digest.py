@@ -21,8 +21,9 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Blob, Block, Json, Usage, plain_text
-from prunecli.model.notes import without_notes
+from prunecli.model.notes import TYPED, without_notes
 from prunecli.model.record_codec import decode_record
+from prunecli.session.titles import TITLE, title_of
 from prunecli.util.figures import short
 
 PROMPT_CHARS = 300
@@ -32,7 +33,7 @@ _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15})
 _TELLING = frozenset(
     {b"SessionStarted", b"UserMessage", b"AssistantMessage", b"CompactionApplied", b"AttemptBilled"}
 )
-_SETTING = re.compile(rb'"key":"(session\.name|model\.prices)"')
+_SETTING = re.compile(rb'"key":"(session\.name|session\.title|prompt\.typed|model\.prices)"')
 _ENTRIES = frozenset({b"UserMessage", b"AssistantMessage", b"ToolResult"})
 
 
@@ -70,7 +71,9 @@ class Digest:
     searches and the tokens written for an hour; `spent_long` counts only prompts of more than LONG_PROMPT tokens.
     A copy does not count again what its original has spent.
     `prices` are those that the session recorded (the setting `model.prices`). `context` is the prompt tokens of the
-    last request; `prompts` and `entries` are counts. `task` is the id of the parent's call that started this task, ""
+    last request; `prompts` and `entries` are counts. `subject` is the title of the first prompt that has one, in a
+    copy of the first since then (`subject_at` is its seq); `topic` is a model's title, and `typed` the line of a
+    command whose prompt comes next. `task` is the id of the parent's call that started this task, ""
     for other sessions. `id` is empty if the file is not a session or its first record is damaged; in the second case,
     `entries` is not 0.
     """
@@ -80,6 +83,10 @@ class Digest:
     name: str = ""
     first: str = ""
     last: str = ""
+    subject: str = ""
+    subject_at: int = -1
+    topic: str = ""
+    typed: str = ""
     parent: str = ""
     parent_at: int = -1
     task: str = ""
@@ -94,8 +101,18 @@ class Digest:
 
     @property
     def title(self) -> str:
-        """The start of the first prompt."""
-        return self.first.split("\n", 1)[0][:80]
+        """What the session is about, in a few words."""
+        return self.topic or self.subject or title_of(self.first) or self.first.split("\n", 1)[0][:80]
+
+    @property
+    def head(self) -> str:
+        """What the last prompt asks for, "" if that is the title."""
+        last = title_of(self.last)
+        return last if last != self.title else ""
+
+    @property
+    def is_copy(self) -> bool:
+        return bool(self.parent) and not self.task
 
     def usage(self) -> Mapping[str, Usage]:
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
@@ -114,12 +131,12 @@ class Digest:
             record = whole_record(line)
             if record is None:
                 return False
-            self._record(record)
+            self.take_record(record)
         self.changed = max(self.changed, int(head[2]))
         self.entries += kind in _ENTRIES
         return True
 
-    def _record(self, record: Record) -> None:
+    def take_record(self, record: Record) -> None:
         match record.event:
             case SessionStarted(id_, cwd, _, _, parent) if not self.id:
                 self.id, self.cwd, self.started = id_, cwd, record.timestamp
@@ -128,7 +145,13 @@ class Digest:
                 self.parent, self.parent_at = str(origin.get("id") or ""), at if type(at) is int else -1
                 self.task = str(origin.get("tool_use_id") or "")
             case UserMessage(content, came) if came not in ("command", "attachment"):
-                words = plain_text(without_notes(content)).strip()[:PROMPT_CHARS] or _large(content)
+                words = (
+                    self.typed or plain_text(without_notes(content)).strip()[:PROMPT_CHARS] or _large(content)
+                )
+                self.typed = ""
+                is_later = self.is_copy and self.subject_at <= self.parent_at < record.seq
+                if (not self.subject or is_later) and (subject := title_of(words)):
+                    self.subject, self.subject_at = subject, record.seq
                 self.first = self.first or words
                 self.last = words or self.last
                 self.prompts += 1
@@ -139,6 +162,8 @@ class Digest:
                 self._spend(record.seq, model, usage)
             case SettingChanged("session.name", value):
                 self.name = str(value or "")
+            case SettingChanged(key, str(value)) if key in (TITLE, TYPED):
+                self.topic, self.typed = (value, self.typed) if key == TITLE else (self.topic, value)
             case SettingChanged("model.prices", value) if isinstance(value, dict):
                 self.prices = value
             case _:

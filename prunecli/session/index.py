@@ -23,7 +23,7 @@ else:
     sqlite3 = lazy("sqlite3")
 
 
-SCHEMA = 3
+SCHEMA = 4
 MARK_BYTES = 64
 BUSY_SECONDS = 0.5
 _COLUMNS = (

@@ -62,7 +62,7 @@ class Listed:
 
     @property
     def title(self) -> str:
-        """The start of the first prompt, or ""."""
+        """What it is about: a model's title, or what the first prompt asks for; or ""."""
         return self.digest.title
 
     @property

@@ -275,4 +275,4 @@ def _palette(keys: Keys, installed: Installed) -> "ChooseScreen":
         for one in offered(installed)
         if one.name not in _TYPING and keys.of(one.name)
     ]
-    return choose.ChooseScreen(Choose("Everything", "", (*commands, *actions)))
+    return choose.ChooseScreen(Choose("Commands", "", (*commands, *actions)))

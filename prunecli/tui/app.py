@@ -48,6 +48,8 @@ STOP_SECONDS = 3.0
 
 CSS = """
 Frame { background: $background; color: $foreground; overflow: hidden; }
+Dialog, Dialog:ansi { color: $foreground; }
+Input > .input--placeholder, Input:ansi > .input--placeholder { color: $muted; text-style: none; }
 Frame:inline { height: 70vh; min-height: 12; border: none; }
 ModalScreen:inline { height: 70vh; border: none; }
 Masthead { height: 1; }
@@ -247,8 +249,9 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self._driver.write(sequence)
 
     def show_state(self, what: str) -> None:
-        """Show the agent's state in the window title; "" for none."""
-        name = f"prunecli · {self._cwd.name or '/'}"
+        """Show the agent's state in the window title, after what the session is about; "" for none."""
+        about = self.conversation.runtime.session.title if self.conversation else ""
+        name = f"{about or 'prunecli'} · {self._cwd.name or '/'}"
         self._tell(terminal.title(f"{name} · {what}" if what else name))
 
     def notify_user(self, what: str) -> None:

@@ -15,7 +15,7 @@ from prunecli.front.presentation.completion import as_command
 from prunecli.front.presentation.entries import Level
 from prunecli.front.presentation.outcomes import advice
 from prunecli.front.presentation.presenter import Presenter, presenter_of
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, UserMessage
+from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, SettingChanged, UserMessage
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back, carry_out
@@ -199,6 +199,8 @@ class Conversation:
             isinstance(record.event, PrunApplied | PrunReverted | Pinned | UserMessage) for record in records
         ):
             self.runs.keep()
+        if any(isinstance(record.event, UserMessage | SettingChanged) for record in records):
+            self._program.show_state("working" if self.runs.busy else "")  # its title may be new
 
     def show_status(self) -> None:
         """Update the figures. If a large text must be counted first, the update follows later."""

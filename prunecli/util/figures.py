@@ -13,6 +13,11 @@ def short(tokens: int) -> str:
     return f"{value:.1f}{unit}" if abs(value) < 99.95 else f"{value:.0f}{unit}"
 
 
+def in_tokens(tokens: int) -> str:
+    """Format tokens with their noun: 1 token, 812 tokens, 45.2K tokens."""
+    return f"{short(tokens)} token{'s' * (abs(tokens) != 1)}"
+
+
 def budget(tokens: int) -> str:
     """Format a chosen token budget as people write it: 40K, 1M, 12.5K."""
     return short(tokens).replace(".0", "")

@@ -187,9 +187,17 @@ async def test_what_is_too_large_for_any_request_is_not_asked_for_and_does_not_e
         assert "(25.0 MB): /rewind to before it" in caught.value.hint
 
 
-async def test_where_no_message_of_the_users_is_to_blame_none_is_named() -> None:
+async def test_where_no_message_of_the_users_is_to_blame_the_ways_to_a_shorter_request_are_named() -> None:
     one = bench(*work("a", "b"), says("Done."), *[refused() for _ in range(9)])
     await one.talk("work")
     with pytest.raises(ContextOverflow) as caught:
         await one.talk("more")
-    assert caught.value.hint == ""
+    assert caught.value.hint.startswith("make it shorter: /prune, /compact")
+
+
+async def test_however_often_it_is_shortened_a_person_is_told_once() -> None:
+    one = bench(*work("one ", "two ", "three "), refused(), refused(), refused(), says("Done."), chosen=PI)
+    assert (await one.talk("go")).reason == "finished"
+    assert remedies(one) == ["pi", "pressure"]
+    said = [told.text for told in one.told if isinstance(told, Notice) and "too long" in told.text]
+    assert said == ["prompt is too long; sending it again, shorter"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +204,18 @@ def test_no_control_byte_of_an_argument_is_echoed(environ: dict[str, str]) -> No
         assert all(character == "\n" or character.isprintable() for character in shown), words
 
 
+def test_the_help_begins_with_examples_then_commands_then_flags(environ: dict[str, str]) -> None:
+    text = prunecli(environ, "--help").stdout
+    assert text.index("Examples:") < text.index("Commands:") < text.index("Options:")
+    assert text.count("Commands:") == 1
+
+
 def test_config_is_shown_checked_and_made(environ: dict[str, str]) -> None:
-    assert "pruning.strategy" in prunecli(environ, "config", "show").stdout
+    assert "pruning.strategy" in prunecli(environ, "config", "show", "--all").stdout
+    differs = prunecli(environ, "--set", "pruning.strategy=pi", "config", "show").stdout.splitlines()
+    assert "config.toml" in differs[0]
+    assert differs[2] == 'pruning.strategy = "pi"    (flag --set)'
+    assert re.fullmatch(r"\d+ values as built in: --all shows them", differs[-1])
     assert "does not exist" in prunecli(environ, "config", "path").stdout
     assert prunecli(environ, "config", "init").returncode == 0
     assert "no errors" in prunecli(environ, "config", "check").stdout
@@ -253,7 +264,7 @@ def test_tasks_are_listed_below_their_session_and_removed_with_it(environ: dict[
     assert sorted(line.split()[0] for line in lines("list")) == ["mine", "mine-too"]
     tree = [line for line in lines("list", "--tree") if "mine-too" not in line]
     assert [line.split("  ")[0] for line in tree] == ["mine", "├ mine-t1", "└ mine-t2"]
-    assert "task: look at part 1" in tree[1]
+    assert "task: Look at part 1" in tree[1]
     rows = json.loads(runner.invoke(app, ["sessions", "list", "--json"]).output)
     parents = {row["id"]: row["parent"] for row in rows}
     assert parents["mine-t2"] == {"id": "mine", "seq": 1, "tool_use_id": "call2"}

@@ -229,7 +229,9 @@ def test_server_clear_leaves_it_to_the_endpoint(runner: CliRunner, plain: str) -
     assert shown(runner, plain, "--strategy", "server_clear")["edits"] == []
 
 
-def test_the_rows_of_a_proposal_add_up_to_what_is_pruned(runner: CliRunner, tmp_path: Path) -> None:
+def test_what_fills_it_comes_first_and_the_rows_of_a_proposal_add_up(
+    runner: CliRunner, tmp_path: Path
+) -> None:
     """The endpoint counts 0.7 tokens for each of ours."""
     session = Session(
         SessionStarted("mine", "/w", "m"),
@@ -246,6 +248,9 @@ def test_the_rows_of_a_proposal_add_up_to_what_is_pruned(runner: CliRunner, tmp_
     lines = runner.invoke(app, [*words, "keep_last_n=2"]).stdout.splitlines()
     rows = [re.match(r"\w+ +entry \d+ +~([\d.]+)K → ~(\d+) ", line) for line in lines]
     saved = sum(1_000 * float(row[1]) - float(row[2]) for row in rows if row)
+    assert re.fullmatch(r" *[\d.]+K +\d+%  tool results \(read [\d.]+K\)", lines[0])
+    shares = [int(row[1]) for line in lines if (row := re.match(r" *[\d.]+K? +(\d+)%  \w", line))]
+    assert sum(shares) == pytest.approx(100, abs=3)
     (pruned,) = re.findall(r"pruned ~([\d.]+)K", lines[-1])
     assert saved == pytest.approx(1_000 * float(pruned), abs=250)
     assert 5_000 < saved < 6_000

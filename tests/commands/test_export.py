@@ -1,11 +1,13 @@
 """/export: the session that is open, as a file in the working directory."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Say, run_line
+from prunecli.commands.command import InThread, Say, run_line
+from prunecli.util.errors import PrunecliError
 from tests.scripted import says
 from tests.starting import start
 
@@ -13,6 +15,12 @@ from tests.starting import start
 def answer(effects: object) -> Say:
     assert isinstance(effects, list)
     [said] = effects
+    if isinstance(said, InThread):
+        assert re.fullmatch(r"Exporting \d+ records", said.words)
+        try:
+            [said] = said.work()
+        except PrunecliError as error:
+            return Say(error.message, "error")
     assert isinstance(said, Say)
     return said
 

@@ -1,5 +1,7 @@
 """Thinking that the model does not see: its tokens, what an endpoint reports of it, and when a person is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from prunecli.context.economics import Market
@@ -127,6 +129,15 @@ def test_after_an_undo_a_second_prune_is_told_with_the_number_that_its_preview_n
     talk.step()
     assert talk.told[-1].startswith(f"The endpoint dropped {foreseen} thinking blocks")
     assert talk.told[-1].endswith(" tokens), 1 for the first time: the earlier context was edited")
+
+
+def test_what_a_prune_announced_is_not_told_a_second_time() -> None:
+    talk = Talk(3)
+    announced = impact(talk.context, [talk.clear(0)], FREE).lost.blocks
+    talk.emit(replace(talk.clear(0), thinking_blocks=announced))
+    talk.step()
+    assert talk.context.unseen.losses
+    assert talk.told == []
 
 
 def test_the_same_loss_is_told_again_once_it_had_ended() -> None:

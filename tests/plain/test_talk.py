@@ -133,7 +133,7 @@ def test_a_call_is_asked_about_and_only_a_whole_answer_allows_it(
     results = [entry.text for entry in runtime.session.context.entries.values() if entry.kind == "result"]
     assert ("They said: use ninja" in results[0]) is (answer == "use ninja")
     (rule,) = runtime.gatekeeper.rules.allow if session else ("",)
-    assert "a to allow make install until you quit, p in this project" in printed
+    assert "2 or a: yes, and don't ask again for make install until you quit" in printed
     assert rule == ("bash(make install)" if session else "")
     assert bool(runtime.gatekeeper.rules.allow) is session
     assert runtime.project_rules.of(runtime.setup.cwd) == ((rule,) if project else ())
@@ -297,7 +297,7 @@ def test_sessions_of_another_agent_are_a_numbered_list(tmp_path: Path, runner: a
     runtime = make_runtime(Launch(trust=True, cwd=cwd, flags={"--model": "demo"}, resume="@codex"), environ)
     printed = talked(runner, runtime, "1", "/resume @pi", "", "/resume @claude")
     assert "Sessions of Codex in this directory" in printed
-    assert any(line.startswith("  1. Read the notes. - 3 prompts - 5.5K tokens - ") for line in printed)
+    assert any(line.startswith("  1. Read the notes - 3 prompts - 5.5K tokens - ") for line in printed)
     assert "> Thank you, that is all." in printed
     assert any(
         "From Codex: 3 prompts, 5 responses, 2 results, 1 command or notice." in line for line in printed

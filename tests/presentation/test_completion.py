@@ -5,6 +5,7 @@ import pytest
 from prunecli.front.presentation.completion import (
     Wanted,
     argument_offers,
+    as_command,
     command_offers,
     file_offers,
     history_offers,
@@ -116,3 +117,9 @@ def test_the_words_of_a_command_are_offered_in_its_order_or_by_what_was_typed() 
     (offer,) = argument_offers("prune-config try ad", words)
     assert (offer.value, offer.label, offer.marks) == ("adaptive", "adaptive", (0, 1))
     assert argument_offers("prune-config try xyz", words) == []
+
+
+@pytest.mark.parametrize("line", ["exit", " quit ", ":q"])
+def test_a_line_that_leaves_a_shell_leaves_the_program(line: str) -> None:
+    assert as_command(line) == "/quit"
+    assert as_command(f"{line} the loop") == ""

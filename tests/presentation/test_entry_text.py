@@ -10,6 +10,7 @@ from prunecli.front.presentation.entries import (
     Diff,
     Divider,
     Notice,
+    Output,
     Prompt,
     Thinking,
     ToolCall,
@@ -34,6 +35,16 @@ def test_a_call_is_said_when_it_begins_and_when_it_ends() -> None:
     ended = ToolCall("bash", "make", ToolState.ERROR, "exit 2 · no rule", 2_100)
     assert entry_lines(ended) == ["[bash] failed: exit 2 - no rule (2.1 s)"]
     assert entry_lines(ToolCall("bash", "make", ToolState.DENIED)) == ["[bash] denied"]
+
+
+def test_the_end_of_a_commands_output_is_shown_and_of_any_call_that_failed() -> None:
+    said = Output("\n".join(f"line {number}" for number in range(1, 15)))
+    command = entry_lines(ToolCall("bash", "make", ToolState.OK, "14 lines", body=said))
+    assert command[1] == "  ... 4 earlier lines"
+    assert command[2:] == [f"  line {number}" for number in range(5, 15)]
+    failed = entry_lines(ToolCall("fetch", "x", ToolState.ERROR, body=said))
+    assert failed[1:] == ["  ... 11 earlier lines", "  line 12", "  line 13", "  line 14"]
+    assert len(entry_lines(ToolCall("read", "x", ToolState.OK, body=said))) == 1
 
 
 def test_a_call_told_afterwards_is_one_line_with_what_it_was_called_with() -> None:
@@ -113,8 +124,15 @@ def test_a_question_shows_all_of_what_would_run_and_the_rule() -> None:
     text = "\n".join(f"line {n}" for n in range(200))
     lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "x *", covers="any arguments"))
     assert sum(line.startswith("  line ") for line in lines) == 200
-    assert lines[-3:-1] == ["a to allow x * until you quit, p in this project", "  (any arguments)"]
-    assert not any(line.startswith("a ") for line in sheet_lines(Sheet("t", "x", None, "", "")))
+    assert lines[-5:] == [
+        "1 or y: yes",
+        "2 or a: yes, and don't ask again for x * until you quit",
+        "  (any arguments)",
+        "p: yes, always in this project",
+        "3 or n: no; any other text does too, and tells the model why",
+    ]
+    short = sheet_lines(Sheet("t", "x", None, "", ""))
+    assert short[-2:] == ["1 or y: yes", "2 or n: no; any other text does too, and tells the model why"]
 
 
 def test_the_state_is_one_line_of_ascii(tmp_path: Path) -> None:

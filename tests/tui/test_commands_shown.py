@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from prunecli.commands.command import Choice, Choose, EditFile, Quit, Say, SetTheme, Submit, Table
-from prunecli.front.presentation.entries import Level, Notice
+from prunecli.front.presentation.entries import Level, Notice, Output, Prompt, ToolCall
+from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.model.messages import ToolUse
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
@@ -373,3 +374,18 @@ async def test_a_key_pressed_many_times_at_once_opens_one_screen(tmp_path: Path,
         await s.until(lambda: len(s.app.screen_stack) > 1)
         await s.pilot.pause()
         assert len(s.app.screen_stack) == 2
+
+
+async def test_a_custom_command_shows_the_line_that_was_typed_and_folds_what_was_sent(tmp_path: Path) -> None:
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("/review the last commit", "enter")
+        await s.idle()
+        typed, sent = s.entries[:2]
+        assert typed == Prompt("/review the last commit")
+        assert isinstance(sent, ToolCall)
+        assert (sent.name, sent.folded) == ("sent", True)
+        assert isinstance(sent.body, Output)
+        assert sent.body.text.startswith("Review the uncommitted changes")
+        again = present_all(presenter_of(s.runtime, None), s.runtime.session.records)
+        assert again[0] == typed, "and it does after a resume"
+        assert s.runtime.session.title == "/review the last commit"

@@ -12,6 +12,7 @@ from prunecli.tui import look
 from prunecli.tui.app import PrunecliApp
 from prunecli.tui.themes import DEFAULT, FEW_COLORS, load_theme, theme_names
 from prunecli.util.paths import Places
+from tests.scripted import says
 from tests.starting import start
 from tests.tui.showing_app import shown
 
@@ -95,6 +96,48 @@ async def test_the_first_frame_of_a_terminal_of_sixteen_colors_has_no_others(tmp
     app = PrunecliApp(lambda: runtime, runtime.setup.places, runtime.setup.cwd, {"TERM": "linux"})
     assert (app.theme, app.mouse) == (FEW_COLORS, False)
     await runtime.close()
+
+
+SCREENS = (
+    "",
+    "/theme",
+    "/model",
+    "/tree",
+    "/rewind",
+    "/permissions",
+    "/help",
+    "/context",
+    "/prune-config",
+    "/cost",
+)
+
+
+async def test_with_sixteen_colors_no_text_has_the_terminals_own_color_on_a_ground_of_the_theme(
+    tmp_path: Path,
+) -> None:
+    """The terminal's own color may be that of the ground: black on black in a plain xterm."""
+    async with shown(tmp_path, [says("some `code`")], environ={"TERM": "xterm"}) as s:
+        await s.type("hello", "enter")
+        await s.idle()
+        for line in SCREENS:
+            if line:
+                s.conversation.command(line)
+                await s.until(lambda: len(s.app.screen_stack) > 1)
+                await s.pilot.pause()
+            segments = [segment for strip in s.app.screen._compositor.render_strips() for segment in strip]
+            styles = [(segment.text, segment.style) for segment in segments if segment.text.strip()]
+            wrong = [
+                text
+                for text, style in styles
+                if style is None
+                or style.color is None
+                or style.color.is_default
+                or style.color == style.bgcolor
+            ]
+            assert wrong == [], line
+            if line:
+                await s.pilot.press("escape")
+                await s.until(lambda: len(s.app.screen_stack) == 1)
 
 
 def test_without_colors_the_terminals_own_ones_become_its_default_and_what_is_marked_is_reversed() -> None:

@@ -328,11 +328,11 @@ async def test_how_much_of_a_change_is_left_to_read_is_told_after_each_page(tmp_
 async def test_a_long_command_can_be_read_to_its_end(tmp_path: Path) -> None:
     use = ToolUse("t1", "bash", {"command": "\n".join(f"echo {n}" for n in range(60)) + "\nmv x y"})
     async with asking(tmp_path, use) as s:
-        await s.until_shown(" 1 echo 0", "more lines · PgDn")
+        await s.until_shown("│ echo 0", "more lines · PgDn")
         assert "mv x y" not in s.screen_text().replace("`mv x y`", "")
         for _ in range(8):
             await s.pilot.press("pagedown")
-        await s.until_shown("61 mv x y")
+        await s.until_shown("│ mv x y")
 
 
 LONG = "/".join(f"folder-{number:02}-of-a-deep-tree" for number in range(12)) + "/the-last-name.py"

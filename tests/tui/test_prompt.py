@@ -8,7 +8,7 @@ from textual import events
 
 from prunecli.commands.command import offered
 from prunecli.front.presentation.completion import command_offers
-from prunecli.front.presentation.entries import Notice
+from prunecli.front.presentation.entries import Notice, Prompt
 from prunecli.model.messages import Text
 from prunecli.tui.terminal_input import Burst
 from prunecli.tui.widgets.editor import Field
@@ -110,6 +110,18 @@ async def test_an_at_offers_files_and_mentions_the_chosen_one(tmp_path: Path) ->
         await s.until_shown("No matches; ignored files are left out")
         await s.pilot.press("enter")
         await s.until(lambda: s.runtime.session.records)
+
+
+async def test_enter_after_a_folder_sends_the_folder_and_takes_no_file_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "work" / "src" / "parser.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    async with shown(tmp_path, [says("ok")]) as s:
+        await s.type("look at @src/")
+        await s.until(lambda: s.frame.menu.chosen)
+        await s.pilot.press("enter")
+        await s.until(lambda: s.entries)
+        assert s.entries[0] == Prompt("look at @src/")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from prunecli.model.signals import (
 from prunecli.model.todos import TOOL
 from prunecli.model.touches import named
 from prunecli.runtime.notices import notice_of
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Updates:
         match event:
             case SummaryStarted(tokens):
                 self._summarizing = True
-                yield noticed(f"Summarizing the older part of {short(tokens)} tokens …")
+                yield noticed(f"Summarizing the older part of {in_tokens(tokens)} …")
             case SummaryEnded():
                 self._summarizing = False
             case TextDelta() | ThinkingDelta() | ToolCallDelta() | StreamDiscarded() if self._summarizing:
@@ -155,7 +155,7 @@ class Updates:
             case ToolResult():
                 yield from self._result(event)
             case CompactionApplied(tokens_before=before, tokens_after=after):
-                yield noticed(f"Compacted: {short(before)} → {short(after)} tokens")
+                yield noticed(f"Compacted: {short(before)} → {in_tokens(after)}")
             case _:
                 pass
 

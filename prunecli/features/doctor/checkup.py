@@ -37,7 +37,7 @@ from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.sandbox import Chosen
 from prunecli.session.completing import system_clock
 from prunecli.util.errors import ConfigError, PrunecliError
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
 from prunecli.util.programs import find_program
@@ -193,15 +193,15 @@ def _model(patient: Patient, config: Config, windows: Mapping[str, int]) -> Find
     """Check the configured model. `windows` are those listed by the endpoint, which a session uses after /model."""
     info = model_of(patient, config)
     if not info.context_window:
-        assumed = f"window unknown, {short(config.pruning.context_tokens)} tokens assumed"
+        assumed = f"window unknown, {in_tokens(config.pruning.context_tokens)} assumed"
         hint = f'set [models."{info.name}"] context_window'
         if window := windows.get(info.name):
-            hint = f"the endpoint says {short(window)} tokens; /model uses that"
+            hint = f"the endpoint says {in_tokens(window)}; /model uses that"
         return Finding("model", "warning", f"{info.name}, {assumed}", hint)
     price = "" if info.prices.input is not None else ", price unknown"
     if info.assumed:
         price += f", limits of {info.assumed} assumed"
-    return Finding("model", "ok", f"{info.name}, window {short(info.context_window)} tokens{price}")
+    return Finding("model", "ok", f"{info.name}, window {in_tokens(info.context_window)}{price}")
 
 
 def refusals_of(patient: Patient, config: Config) -> Refusals:

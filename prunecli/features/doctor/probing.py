@@ -28,7 +28,7 @@ from prunecli.providers.registry import Finding, State
 from prunecli.providers.thinking import betas_for, efforts_for, thinking_config, without
 from prunecli.runtime.refusals import Refusals
 from prunecli.util.errors import ConnectionLost, FieldRefused, ProviderError, PrunecliError, Unauthorized
-from prunecli.util.figures import duration, money, short
+from prunecli.util.figures import duration, in_tokens, money
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import shortened
 
@@ -90,7 +90,7 @@ def price(asked: tuple[Question, ...], info: ModelInfo) -> str:
     got = sum(one.request.max_tokens for one in asked)
     usd = cost(Usage(sent, got), info, "5m")
     money_ = "price not known here" if usd is None else f"at most {money(usd)}"
-    return f"{len(asked)} requests, at most {short(sent + got)} tokens, {money_}"
+    return f"{len(asked)} requests, at most {in_tokens(sent + got)}, {money_}"
 
 
 async def probe(

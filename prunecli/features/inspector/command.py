@@ -8,7 +8,7 @@ from prunecli.context.labels import summary_label
 from prunecli.context.state import Context
 from prunecli.model.messages import plain_text
 from prunecli.runtime import Runtime
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -65,7 +65,7 @@ def _row(context: Context, spared: Mapping[int, str], entry: Entry, tokens: int)
     if not why:
         why = spared.get(entry.seq, "")
     if entry.spilled:
-        held = f"{short(context.counts.scale.tokens(entry.held_tokens))} tokens not sent"
+        held = f"{in_tokens(context.counts.scale.tokens(entry.held_tokens))} not sent"
         why = f"{held}; {why}" if why else held
     size = short(context.counts.told(entry) or 0)
     return (str(entry.seq), _what(entry), short(max(0, tokens)), size, state, why)

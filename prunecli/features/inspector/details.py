@@ -37,7 +37,7 @@ from prunecli.tui.screens.table import Rows
 from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.transcript_view import Transcript
 from prunecli.tui.widgets.fitting import last_keys
-from prunecli.util.figures import counted, short
+from prunecli.util.figures import counted, in_tokens, short
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line
 
@@ -374,15 +374,13 @@ def summary(found: Difference, number: int) -> list[str]:
     else:
         cache = f"cache broken at entry {found.broken_at}"
     messages = counted(found.same_messages, "message")
-    lines.append(
-        f"{messages} unchanged (~{short(found.same)} tokens), ~{short(found.new)} after that · {cache}"
-    )
+    lines.append(f"{messages} unchanged (~{in_tokens(found.same)}), ~{short(found.new)} after that · {cache}")
     usage = second.usage
     if usage.prompt_tokens:
         read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
         told = f"cache read {short(read or 0)}, wrote {short(written or 0)}"
         told += f", uncached {short(usage.input_tokens)}"
-        lines.append("endpoint: " + (told if read is not None else f"{short(usage.prompt_tokens)} tokens"))
+        lines.append("endpoint: " + (told if read is not None else f"{in_tokens(usage.prompt_tokens)}"))
     else:
         lines.append("endpoint: no usage reported")
     return lines

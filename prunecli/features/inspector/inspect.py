@@ -24,6 +24,7 @@ from prunecli.context.economics import Market
 from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.lost_thinking import ThinkingSum
+from prunecli.context.outline import USED, Outline, Part, window_map
 from prunecli.context.spending import Price, balance
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen
@@ -48,13 +49,24 @@ from prunecli.session.importers.handoff import find
 from prunecli.session.importers.known_agents import is_agent
 from prunecli.session.importers.source import read_source
 from prunecli.util.errors import SessionCorrupt, SessionNotFound, UsageError
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, share, short
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import visible
 
 if TYPE_CHECKING:
     from prunecli.session.importers.source import Source
+
+
+_FILLS: dict[Part, str] = {
+    "system": "system prompt",
+    "instructions": "instruction files",
+    "tools": "tool descriptions",
+    "user": "your messages",
+    "answers": "answers and thinking",
+    "results": "tool results",
+    "notes": "memos and summaries",
+}
 
 
 @frozen
@@ -73,6 +85,8 @@ class Inspection:
     thinking: ThinkingSum = ThinkingSum()
     dropped: ThinkingSum = ThinkingSum()
     sizes: tuple[tuple[int, int], ...] = ()
+    filled: tuple[tuple[str, int], ...] = ()
+    """What fills the context before the strategies' edits: the words for each part, and its tokens."""
 
 
 def inspect(
@@ -112,9 +126,9 @@ def inspect(
         found = balance(shown, context, price).to_json
         figures = replace(ledger(view, chosen), balance=found)
         live = _live(context)
-        return Inspection(
-            context.messages(), live, figures, (), (), *_thinking(context), _sizes(context, live)
-        )
+        lost, sizes, filled = _thinking(context), _sizes(context, live), _filled(context, shown)
+        return Inspection(context.messages(), live, figures, (), (), *lost, sizes, filled)
+    filled = _filled(context, records)
     notes, problems, edits = list[tuple[str, str]](), list[str](), list[Edit]()
     for one in chosen:
         proposal = one.propose(view)
@@ -133,7 +147,21 @@ def inspect(
         tuple(problems),
         *_thinking(context),
         _sizes(context, edits),
+        filled,
     )
+
+
+def _filled(context: Context, records: Sequence[Record]) -> tuple[tuple[str, int], ...]:
+    """Return the parts of the context, largest first; of tool results, the three tools with the most."""
+    outline = Outline(context, records)
+    found = window_map(outline, 0, 0, 0)
+    parts = {_FILLS[part]: found.of(part) for part in USED}
+    tools = ", ".join(f"{name} {short(sums.left)}" for name, sums in outline.tools[:3] if sums.left)
+    named = {
+        f"tool results ({tools})" if name == "tool results" and tools else name: n
+        for name, n in parts.items()
+    }
+    return tuple(sorted(((name, n) for name, n in named.items() if n), key=lambda one: -one[1]))
 
 
 def _thinking(context: Context) -> tuple[ThinkingSum, ThinkingSum]:
@@ -324,14 +352,16 @@ def _json(inspection: Inspection, notices: Sequence[str]) -> str:
 
 def _table(inspection: Inspection) -> str:
     ledger = inspection.ledger
-    lines = [
+    whole = sum(tokens for _, tokens in inspection.filled) or 1
+    lines = [f"{short(tokens):>6} {share(tokens / whole):>4}  {name}" for name, tokens in inspection.filled]
+    lines += [
         f"{edit.kind:<6} entry {edit.seq:<6} {f'~{short(before)}':>7} → {f'~{short(after)}':<7} "
         f"{(edit.text or '').splitlines()[0][:80] if edit.text else ''}".rstrip()
         for edit, (before, after) in zip(inspection.edits, inspection.sizes, strict=True)
     ]
     lines += [f"{name}: {note}" for name, note in inspection.notes if note not in ("", *inspection.problems)]
     lines.append(
-        f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {short(ledger.window)} tokens · "
+        f"{len(inspection.messages)} messages, ~{short(ledger.context_tokens)} of {in_tokens(ledger.window)} · "
         f"scanned ~{short(ledger.scanned_tokens)} · pruned ~{short(ledger.pruned_tokens)} · "
         f"protected {ledger.protected_words}"
     )

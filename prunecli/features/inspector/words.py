@@ -11,7 +11,7 @@ from prunecli.context.measured import ToolSum
 from prunecli.context.outline import USED, Node, Part, WindowMap
 from prunecli.tui.transcript.rows import width_of
 from prunecli.tui.widgets.fitting import Piece
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import counted, in_tokens, money, share, short
 from prunecli.util.sanitize import one_line
 
 LETTERS: dict[Part, str] = dict(zip(USED, "SITUARN", strict=True))
@@ -85,7 +85,7 @@ def title(found: WindowMap, model: str, requests: int, doing: str) -> tuple[list
         Piece(("Context",), "bold $accent", 9),
         Piece((f"{mark}{share(found.share)}",), f"bold {_level(found)}", 9, glue=" "),
         Piece(
-            (f"{mark}{short(found.used)} of {short(found.limit)} tokens", f"{mark}{short(found.used)}"),
+            (f"{mark}{short(found.used)} of {in_tokens(found.limit)}", f"{mark}{short(found.used)}"),
             "$foreground",
             3,
         ),

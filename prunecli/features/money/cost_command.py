@@ -13,11 +13,12 @@ from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
 from prunecli.util.errors import UsageError
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import counted, in_tokens, money, share, short
 
 _HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned", "saved")
 """Token columns: uncached input, cache reads and writes, cache share, output, and tokens that pruning kept out."""
 
+ALIASES = ("usage",)
 UNKNOWN = "$ ?"
 MOST_ROWS = 1_000
 """Maximum requests and turns to list, newest first; `prunecli sessions audit` lists all."""
@@ -159,22 +160,22 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         lines.append("Pruning has saved nothing so far.")
     elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         rewriting = (
-            f" and caused ~{short(found.rewritten)} tokens to be rewritten to the cache"
+            f" and caused ~{in_tokens(found.rewritten)} to be rewritten to the cache"
             if found.rewritten
             else ""
         )
-        lines.append(f"Pruning spared requests ~{short(found.withheld)} tokens{rewriting}; prices unknown.")
+        lines.append(f"Pruning spared requests ~{in_tokens(found.withheld)}{rewriting}; prices unknown.")
     else:
         again = (
             f"; fetching {counted(fetches, 'result')} again cost ~{money(found.regret)}" if fetches else ""
         )
         rewriting = (
-            f"; rewriting ~{short(found.rewritten)} tokens to the cache cost ~{money(found.cost)}"
+            f"; rewriting ~{in_tokens(found.rewritten)} to the cache cost ~{money(found.cost)}"
             if found.rewritten
             else ""
         )
         lines.append(
-            f"Pruning spared requests ~{short(found.withheld)} tokens, saving ~{money(found.saved)}"
+            f"Pruning spared requests ~{in_tokens(found.withheld)}, saving ~{money(found.saved)}"
             f"{rewriting}{again}."
         )
         lines.append(f"Pruning {net(found.balance)} in this session.")

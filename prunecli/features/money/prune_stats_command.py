@@ -12,7 +12,7 @@ from prunecli.features.money.cost_command import net
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
-from prunecli.util.figures import counted, money, share, short
+from prunecli.util.figures import counted, in_tokens, money, share, short
 
 ALIASES = ("stats",)
 
@@ -105,7 +105,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
     if not (found.withheld or found.cost or found.regret):
         return []
     lines = (
-        ("less", found.saved, f"by sparing requests {short(found.withheld)} tokens"),
+        ("less", found.saved, f"by sparing requests {in_tokens(found.withheld)}"),
         ("more", found.cost, "for rewriting tokens to the prompt cache"),
         ("more", found.regret, f"for fetching {counted(fetches, 'result')} again"),
     )

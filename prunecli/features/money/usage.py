@@ -26,7 +26,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Usage
 from prunecli.providers.models import Prices
 from prunecli.runtime.offered_models import recorded_prices
-from prunecli.util.figures import money, share, short
+from prunecli.util.figures import in_tokens, money, share, short
 from prunecli.util.frozen import frozen
 
 Origin: TypeAlias = Literal["own", "copied", "imported"]
@@ -247,7 +247,7 @@ _UNKNOWN = "$ ?"
 def pruning_words(sums: Sums) -> str:
     if not sums.withheld:
         return "no tokens saved by pruning"
-    words = f"pruning spared requests ~{short(sums.withheld)} tokens"
+    words = f"pruning spared requests ~{in_tokens(sums.withheld)}"
     return words if cost_words(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
 
 

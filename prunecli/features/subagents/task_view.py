@@ -10,7 +10,7 @@ from prunecli.model.signals import SessionEvent, StreamStarted, TextDelta, ToolP
 from prunecli.runtime.toolbox import original as original_of
 from prunecli.session.session import Session
 from prunecli.tools.tool import Tool
-from prunecli.util.figures import counted, money, short
+from prunecli.util.figures import counted, in_tokens, money, short
 from prunecli.util.sanitize import one_line
 
 LINES = 6
@@ -94,11 +94,11 @@ def is_complete(task: Mapping[str, Json]) -> bool:
 def in_words(task: Mapping[str, Json], state: str) -> str:
     prunes = ""
     if count := task.get("prunes"):
-        prunes = f", {counted(count, 'prune')} of ~{short(task['pruned_tokens'])} tokens"
+        prunes = f", {counted(count, 'prune')} of ~{in_tokens(task['pruned_tokens'])}"
     agent, model = task.get("agent") or "no agent", task.get("model") or "no answer yet"
     return (
         f"Task {task['number']} ({agent}, {model}): {state}, "
-        f"{counted(task['requests'], 'request')}, {short(task['tokens'])} tokens, {money(task['cost_usd'])}{prunes}."
+        f"{counted(task['requests'], 'request')}, {in_tokens(task['tokens'])}, {money(task['cost_usd'])}{prunes}."
     )
 
 

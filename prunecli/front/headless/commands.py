@@ -10,7 +10,7 @@ from prunecli.front.presentation.completion import is_command
 from prunecli.front.presentation.entry_text import table_lines
 from prunecli.runtime import Runtime
 from prunecli.util.errors import NeedsInterface, PrunecliError
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 
 
 @dataclass(slots=True)
@@ -72,5 +72,5 @@ class Effects(base.Effects):
         if not await self.runtime.compact(focus):
             raise PrunecliError("the session was not summarized")
         after = self.runtime.session.context.counts.context_tokens
-        self.say(Say(f"Compacted: {short(before)} -> {short(after)} tokens"))
+        self.say(Say(f"Compacted: {short(before)} -> {in_tokens(after)}"))
         return None

@@ -264,7 +264,7 @@ class PlainLoop:
         sheet = await asyncio.to_thread(sheet_at, asked, self.runtime.setup.cwd)
         for line in sheet_lines(sheet):
             self.out(line)
-        word = self._answer("y, a, p or n: " if sheet.rule else "y or n: ").strip()
+        word = self._answer("1, 2, p, 3 or text: " if sheet.rule else "1, 2 or text: ").strip()
         if word.lower() in ("y", "yes", "1"):
             return Answer("once")
         if word.lower() in ("a", "2") and sheet.rule:

@@ -24,7 +24,7 @@ from prunecli.model.signals import (
     ToolCallDelta,
     ToolProgress,
 )
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 from prunecli.util.sanitize import one_line, source, visible
 
 QUIET_SECONDS = 10.0
@@ -55,7 +55,7 @@ class PlainReader:
         match event:
             case SummaryStarted(tokens):
                 self._summary = 0
-                self._say(f"(summarizing the older part of about {short(tokens)} tokens; Ctrl+C to stop)")
+                self._say(f"(summarizing the older part of about {in_tokens(tokens)}; Ctrl+C to stop)")
             case SummaryEnded():
                 self._summary = None
             case TextDelta(text) if self._summary is not None:

@@ -29,6 +29,9 @@ MADE_BY_TOOLS = frozenset(
 )
 """Names left out even if no .gitignore lists them."""
 
+LEAVING = ("exit", "quit", ":q")
+"""Lines that leave the program, like /quit."""
+
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]*|[\w.@+~-]+:[^\s/]*)")
 _ARGUMENT = re.compile(r"/([A-Za-z][A-Za-z0-9_-]* (?:\S+ )*)(\S*)")
 _AGENT = re.compile(r"/resume @\S*")
@@ -86,7 +89,10 @@ def is_memory(text: str) -> bool:
 
 
 def as_command(text: str) -> str:
-    """Return the slash command that a prompt stands for, "" if it is for the model or the shell."""
+    """Return the slash command that a prompt stands for, "" if it is for the model or the shell. `exit` alone leaves,
+    as in any shell."""
+    if text.strip() in LEAVING:
+        return "/quit"
     return text if is_command(text) else f"/memory add {text[2:]}" if is_memory(text) else ""
 
 

@@ -15,17 +15,21 @@ from prunecli.front.presentation.entries import (
     Entry,
     Level,
     Notice,
+    Output,
     Prompt,
     ToolCall,
     ToolState,
 )
 from prunecli.front.presentation.questions import YES, Sheet
 from prunecli.runtime import Status
-from prunecli.util.figures import money, short
+from prunecli.util.figures import counted, money, short
 from prunecli.util.sanitize import one_line, source, visible
 
 DIFF_LINES = 60
 """Maximum lines of a diff to show; the rest are counted."""
+
+COMMAND_LINES, FAILED_LINES = 10, 3
+"""Last lines of output to show: of a command, and of any other call that failed."""
 
 LEAST_WORDS = 12
 """Minimum width of a column of words when a table is fitted to the available width."""
@@ -41,7 +45,7 @@ _STATES = {
     ToolState.INTERRUPTED: "interrupted",
 }
 
-_NO_CALLS = ("attached", "notice")
+_NO_CALLS = ("attached", "notice", "sent")
 """Entries that look like calls on the screen but are not."""
 
 
@@ -84,7 +88,16 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
     took = f" ({call.duration_ms / 1000:.1f} s)" if call.duration_ms and call.duration_ms >= 1000 else ""
     about = f"{argument} - " if afterwards and argument else ""
     lines = [f"[{name}] {about}{state}{said}{took}"]
-    return lines + (diff_lines(call.body) if isinstance(call.body, Diff) else [])
+    if isinstance(call.body, Diff):
+        return lines + diff_lines(call.body)
+    most = COMMAND_LINES if call.name == "bash" else FAILED_LINES if call.state is ToolState.ERROR else 0
+    return lines + (_last_lines(call.body.text, most) if isinstance(call.body, Output) and most else [])
+
+
+def _last_lines(text: str, most: int) -> list[str]:
+    lines = source(text.rstrip("\n")).split("\n")
+    rest = [f"  ... {counted(len(lines) - most, 'earlier line')}"] if len(lines) > most else []
+    return rest + [f"  {line}" for line in lines[-most:]]
 
 
 def diff_lines(diff: Diff, most: int = DIFF_LINES) -> list[str]:
@@ -159,12 +172,13 @@ def sheet_lines(sheet: Sheet) -> list[str]:
         lines += diff_lines(change.diff, most=1_000_000) if change.diff else []
     if sheet.reason:
         lines.append(f"Reason: {ours(sheet.reason)}")
-    lines.append("y to allow once" if sheet.yes == YES else f"y: {sheet.yes}")
+    lines.append(f"1 or y: {'yes' if sheet.yes == YES else sheet.yes}")
     if sheet.rule:
-        lines.append(f"a to allow {sheet.rule} until you quit, p in this project")
+        lines.append(f"2 or a: yes, and don't ask again for {sheet.rule} until you quit")
         lines += [f"  ({sheet.covers})"] if sheet.covers else []
-    refusal = "drop it" if sheet.changes else "deny"
-    lines.append(f"n to {refusal}; any other text does too, and goes to the model")
+        lines.append("p: yes, always in this project")
+    refusal = "no, drop it" if sheet.changes else "no"
+    lines.append(f"{3 if sheet.rule else 2} or n: {refusal}; any other text does too, and tells the model why")
     return lines
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from prunecli.context.again import is_heading
 from prunecli.context.render import INTERRUPTED, NO_OUTPUT
 from prunecli.context.spill import held_part, held_words
+from prunecli.front.presentation.command_outcome import outcome
 from prunecli.front.presentation.entries import (
     Diff,
     Entry,
@@ -25,7 +26,7 @@ from prunecli.model.messages import INVALID_INPUT, Block, Document, Image, Json,
 from prunecli.model.notes import ATTACHED
 from prunecli.model.searches import error_of, found_by, is_result, is_use, listing, query_of
 from prunecli.model.todos import TOOL as TODO
-from prunecli.util.figures import counted, money, short
+from prunecli.util.figures import counted, in_tokens, money
 from prunecli.util.sanitize import shortened, uncolored, uncolored_around
 
 Summarize: TypeAlias = Callable[[str, Mapping[str, Json]], str]
@@ -53,10 +54,6 @@ _LANGUAGES = {
 _ENDED = re.compile(r"\[(exit code \d+|timed out|killed by [^\]]+|ended from outside).*\]")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[ ,;:.]|$)")
 _NAMES = frozenset(("prunecli", "git", "sudo"))
-_FRAMES = "=-_*# \t"
-"""Characters of lines that only separate other lines."""
-_FRAME = re.compile(r"^\s*(?:[=\-_*#]+\s+)*|(?:\s+[=\-_*#]+)*\s*$")
-"""The frame around a line such as `=== 2 failed ===`; the dash of `-rw-r--r--` is not part of a frame."""
 
 
 def argument_of(name: str, given: Mapping[str, Json], summarize: Summarize) -> str:
@@ -111,9 +108,9 @@ def _block_text(block: Block) -> str:
             return ""
 
 
-def outcome_of(result: ToolResult) -> str:
+def outcome_of(result: ToolResult, command: str = "") -> str:
     """Return the result in a few words, such as "exit 1 · 1 failed, 41 passed", "220 lines" or "+4 −2", and what was
-    held back."""
+    held back. `command`: of a shell call."""
     if isinstance(dropped := result.details.get("dropped"), int):
         return "changes dropped" if dropped else "not run again"
     held = held_words(result.spilled.shown) if result.spilled else ""
@@ -124,7 +121,7 @@ def outcome_of(result: ToolResult) -> str:
             whole = rest.partition(" ")[0]  # of the file, of which the tool itself may have read a part
             return f"{_number(whole) - _number(count):,} of {whole} lines sent"
         held = f"{counted(_number(count), unit)} not sent"
-    return " · ".join(filter(None, (_outcome(result), held)))
+    return " · ".join(filter(None, (_outcome(result, command), held)))
 
 
 def _number(text: str) -> int:
@@ -149,7 +146,7 @@ def _printed_in_part(result: ToolResult, shown: str) -> tuple[str, tuple[int, in
     return "\n".join(filter(None, (text, text_of(others)))), held
 
 
-def _outcome(result: ToolResult) -> str:
+def _outcome(result: ToolResult, command: str) -> str:
     details, text = result.details, _printed(result)
     state = state_of(result)
     if state in (ToolState.DENIED, ToolState.INTERRUPTED):
@@ -159,7 +156,7 @@ def _outcome(result: ToolResult) -> str:
         and all(isinstance(task.get(key), int | float) for key in ("calls", "tokens", "cost_usd"))
         and not result.is_error
     ):
-        return f"{counted(task['calls'], 'call')} · {short(task['tokens'])} · {money(task['cost_usd'])}"
+        return f"{counted(task['calls'], 'call')} · {in_tokens(task['tokens'])} · {money(task['cost_usd'])}"
     if "added" in details and "removed" in details:
         return f"+{details['added']} −{details['removed']}"
     if isinstance(job := details.get("job"), dict):
@@ -168,7 +165,7 @@ def _outcome(result: ToolResult) -> str:
         if isinstance(details.get(key), str):
             return _brief(details[key])
     if "exit_code" in details:
-        return _command_outcome(details, text)
+        return _command_outcome(details, command, text)
     if isinstance(promised := details.get("prun"), dict) and isinstance(promised.get("exchanges"), list):
         return counted(
             len(promised["exchanges"]), "exchange"
@@ -197,11 +194,9 @@ def attached_entry(message: UserMessage, tokens: int | None, summarize: Summariz
     )
 
 
-def _command_outcome(details: Mapping[str, Json], text: str) -> str:
-    """Return a command's last line, usually its summary, and its exit status if it failed."""
-    lines = [line for line in text.rstrip().split("\n") if not (line.startswith("[") and line.endswith("]"))]
-    last = next((line for line in reversed(lines) if line.strip(_FRAMES)), "")
-    said = _brief(_FRAME.sub("", last))
+def _command_outcome(details: Mapping[str, Json], command: str, text: str) -> str:
+    """Return what came of a command, and its exit status if it failed."""
+    said = _brief(outcome(command, text, is_failed=bool(details["exit_code"])))
     if details.get("timed_out"):
         ended = "timed out"
     elif details["exit_code"] is None:
@@ -294,6 +289,11 @@ def typed_entry(words: str) -> Prompt | Notice:
 def notice_entry(title: str, text: str, tokens: int | None) -> ToolCall:
     body = Output(text) if text.strip() else None
     return ToolCall("notice", title, ToolState.OK, tokens=tokens, body=body, folded=True)
+
+
+def sent_entry(text: str, tokens: int | None) -> ToolCall:
+    """Return the entry below a typed custom command: the prompt that it sent."""
+    return ToolCall("sent", "", ToolState.OK, _size(text), tokens=tokens, body=Output(text), folded=True)
 
 
 def search_call(block: Block) -> tuple[str, ToolCall] | None:

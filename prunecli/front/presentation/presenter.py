@@ -45,7 +45,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text, Thinking, ToolUse, tool_uses
-from prunecli.model.notes import change_in_words, notice_parts, resources_in_words, without_notes
+from prunecli.model.notes import TYPED, change_in_words, notice_parts, resources_in_words, without_notes
 from prunecli.model.signals import (
     FileMoved,
     HooksRunning,
@@ -66,7 +66,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.counting import saver, teller
 from prunecli.runtime.toolbox import summaries
 from prunecli.session.log import LOST_WORDS
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 from prunecli.util.sanitize import uncolored
 
 OPEN_LINES = 40
@@ -116,6 +116,7 @@ class Presenter:
         self._seq_of: dict[int, int] = {}
         self._calls: dict[str, tuple[int, int]] = {}  # by id: slot, and seq of its message
         self._ids: dict[int, str] = {}  # of calls, by slot
+        self._line = ""  # typed for the prompt that the next record has
         self._asked: dict[str, tuple[object, str]] = {}  # by id: name and input, and how they are shown
 
     def target(self, slot: int) -> int | None:
@@ -215,12 +216,16 @@ class Presenter:
                 if reason == "interrupted":
                     ended.append(self._add(shown.Notice("Interrupted.")))
                 return [*ended, self._add(outcomes.failure(error))] if error else ended
+            case SettingChanged(key, str(line)) if key == TYPED:
+                self._line = line
+                return []
             case AttemptBilled() | SessionStarted() | Pinned() | FilesSaved() | SettingChanged() | Unknown():
                 return []
             case _:
                 assert_never(event)
 
     def _user(self, seq: int, event: UserMessage) -> list[Change]:
+        line = self._line
         if event == LOST_WORDS or is_lost(event.content):
             return [self._add(shown.Notice(LOST, shown.Level.WARNING), seq)]
         if parts := notice_parts(event):
@@ -233,7 +238,10 @@ class Presenter:
                 output = outcomes.restored(output, event)
             return [self._add(outcomes.typed_entry(text_of(event.content[:1]))), self._add(output, seq)]
         origin = _ORIGINS.get(event.origin, shown.Origin.PROMPT)
-        said: list[Change] = [self._add(shown.Prompt(text_of(without_notes(event.content)), origin), seq)]
+        text, self._line = text_of(without_notes(event.content)), ""
+        said: list[Change] = [self._add(shown.Prompt(line or text, origin), seq)]
+        if line:
+            said.append(self._add(outcomes.sent_entry(text, self._tokens(seq)), seq))
         lines = [*resources_in_words(event.content), *filter(None, [change_in_words(event.content)])]
         return [*said, *(self._add(shown.Notice(line)) for line in lines)]
 
@@ -292,11 +300,12 @@ class Presenter:
     def _result(self, seq: int, event: ToolResult) -> list[Change]:
         slot, head = self._calls.pop(event.tool_use_id, (-1, -1))
         before = self.board.entries[slot] if slot >= 0 else None
+        argument = before.argument if isinstance(before, shown.ToolCall) else ""
         entry = shown.ToolCall(
             event.tool_name,
-            before.argument if isinstance(before, shown.ToolCall) else "",
+            argument,
             outcomes.state_of(event),
-            outcomes.outcome_of(event),
+            outcomes.outcome_of(event, argument),
             event.duration_ms or None,
             self._tokens(seq),
             outcomes.body_of(event),
@@ -358,7 +367,7 @@ class Presenter:
             yield self.board.put(slot, said) if said != self.board.entries[slot] else None
 
     def _compacted(self, event: CompactionApplied) -> list[Change]:
-        sizes = f"{short(event.tokens_before)} → {short(event.tokens_after)} tokens"
+        sizes = f"{short(event.tokens_before)} → {in_tokens(event.tokens_after)}"
         body = shown.Output(event.summary, "markdown")
         by = "by the endpoint" if event.block else "by the model"
         summary = shown.ToolCall("summary", event.focus, shown.ToolState.OK, by, body=body)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from prunecli.front.presentation import entries as shown
 from prunecli.front.presentation.transcript_changes import Board, Change, Feed, Finish, Tail
 from prunecli.model.messages import Block, Opaque, Text, Thinking, ToolUse
-from prunecli.util.figures import short
+from prunecli.util.figures import in_tokens, short
 
 ANNOUNCE_CHARS = 1_000
 """Characters of a tool call between two progress updates."""
@@ -137,7 +137,7 @@ class Summarizing:
 
     def begin(self, tokens: int, focus: str) -> list[Change]:
         self._last = ""
-        about = f"of ~{short(tokens)} tokens" + (f": {focus}" if focus else "")
+        about = f"of ~{in_tokens(tokens)}" + (f": {focus}" if focus else "")
         added = self._board.add(shown.ToolCall("summary", about, shown.ToolState.RUNNING))
         self._slot = added.slot
         return [added]

@@ -79,7 +79,7 @@ def details(row: Row, width: int) -> Content:
         lines[1] = Content.assemble((f"{one_line(hit.who):>6} ", "$muted"), *marked)
     held = f"{digest.entries} entries" if digest.entries else _prompts(digest.prompts)
     facts = [", ".join(digest.spent), held, digest.cwd or "unknown directory"]
-    facts += [f"copy of {digest.parent}"] if digest.parent else []
+    facts += [f"fork of {digest.parent}"] if digest.parent else []
     lines.append(Content.styled(clip(one_line(" · ".join(filter(None, facts))), width), "$muted"))
     lines.append(Content.styled(clip(one_line(listed.id), width), "$muted"))
     return Content("\n").join(lines)
@@ -152,8 +152,8 @@ class SessionRows(Widget):
         room = width - len(figures) - 2
         if room < 16:
             figures, room = "", width - 2
-        label = one_line(row.listed.label)
-        where = "" if self._here else one_line(digest.cwd.rstrip("/").rsplit("/", 1)[-1])
+        label = ("fork: " if digest.is_copy else "") + one_line(row.listed.label)
+        where = one_line(digest.head if self._here else digest.cwd.rstrip("/").rsplit("/", 1)[-1])
         excerpt = one_line(row.hit.excerpt) if row.hit else ""
         beside = excerpt or where
         most = room if not beside else max(8, room * (2 if excerpt else 3) // 5)

@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 from prunecli.tui.slices import once
 from prunecli.tui.transcript.document import Document
+from prunecli.tui.transcript.layout import WIDEST
 from prunecli.tui.transcript.paint import Mark, marked, with_pill
 from prunecli.tui.transcript.palette import Palette, inks
 from prunecli.tui.transcript.rows import Dress, Row, WholeStrip, blank
@@ -62,6 +63,7 @@ class Canvas(ScrollView):
         self._pill_cells = (0, 0)
         self._stale = False
         self._thumb = (-1, -1)
+        self._width = 80
         self._apply_look = Dress(inks(palette).text)
         self._blank = blank()
         self._drawn: list[Row] = []
@@ -162,7 +164,7 @@ class Canvas(ScrollView):
         """Publish the scroll position. Set `virtual_size` without its watchers, which would lay out the whole
         screen."""
         total, offset, height = self.window.total, self.window.offset, self.window.height
-        self.set_reactive(Widget.virtual_size, Size(self.document.layout.sheet.width, total))
+        self.set_reactive(Widget.virtual_size, Size(self._width, total))
         self.set_reactive(Widget.scroll_y, float(offset))
         self.set_reactive(Widget.scroll_target_y, float(offset))
         bar = self.vertical_scrollbar
@@ -183,8 +185,9 @@ class Canvas(ScrollView):
     def lay_out(self, size: Size) -> None:
         """Lay out for this size, which may be an expected one: then the first frame already has the rows."""
         self.window.height = size.height
-        if size.width and size.width != self.document.layout.sheet.width:
-            self.document.layout.resize(size.width)
+        if size.width and size.width != self._width:
+            self._width = size.width
+            self.document.layout.resize(min(size.width, WIDEST))
         self._settle()
 
     # -- scrolling
@@ -222,7 +225,7 @@ class Canvas(ScrollView):
         return ()
 
     def _strip(self, y: int) -> Strip:
-        width, dress = self.document.layout.sheet.width, self._apply_look
+        width, dress = self._width, self._apply_look
         lines = self.window.lines
         if y < len(lines):
             row = lines[y].row
@@ -258,7 +261,7 @@ class Canvas(ScrollView):
         """Return the strips of some rows. Unchanged rows return the same objects, so their ANSI codes stay cached."""
         self._prepare()
         strips = [self._strip(y) for y in range(crop.y, crop.bottom)]
-        if crop.x or crop.right < self.document.layout.sheet.width:
+        if crop.x or crop.right < self._width:
             strips = [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
 

@@ -31,7 +31,7 @@ _IN_PART = " · in part"
 """Takes the place of the number of lines or characters held back, if that does not fit."""
 _NAME = 5  # width of the name column; a longer name shifts only its own line
 _TIME = 7
-_TOKENS = 7
+_TOKENS = 10
 _NARROW, _NARROWEST = 50, 36
 
 
@@ -76,7 +76,7 @@ def tool_face(call: ToolCall, folded: bool, elapsed_ms: int | None, frame: int, 
         one_line(outcome),
         inks.error if call.state is ToolState.ERROR else inks.muted,
         "" if milliseconds is None else duration(milliseconds),
-        "" if call.tokens is None else short(call.tokens),
+        "" if call.tokens is None else f"{short(call.tokens)} tok",
         one_line(call.pruned),
         " " if not foldable(call) else "▸" if folded else "▾",
     )

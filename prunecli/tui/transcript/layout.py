@@ -16,7 +16,9 @@ KEPT_BLOCKS = 160
 KEPT_CODE = 16
 """Maximum long fences whose lexed lines are kept."""
 MEASURE = 110
-"""Maximum width of prose. Code, tables and tool lines use the whole width."""
+"""Maximum width of prose. Code, tables and tool lines may be as wide as the content, WIDEST."""
+WIDEST = 120
+"""Maximum width of the content: on a wider screen, figures still stand beside what they belong to."""
 
 
 class Layout:

@@ -177,8 +177,10 @@ class Completer:
         return False
 
     def _is_file(self, query: str) -> bool:
-        """Return whether this is the path of a file, possibly of one that the list omits."""
-        return os.path.isfile(os.path.join(self.root, query))
+        """Return whether this is the path of a file, or of a folder with its slash, possibly one that the list
+        omits."""
+        path = os.path.join(self.root, query)
+        return os.path.isfile(path) or (query.endswith("/") and os.path.isdir(path))
 
     @property
     def _is_argument(self) -> bool:

@@ -105,14 +105,9 @@ class PermissionPanel(LongQuestion):
 
     def _text(self) -> Content:
         lines = self._sheet.text.split("\n")
-        digits = len(str(len(lines)))
-        numbered = [
-            Content.assemble(
-                (f"{number:>{digits}} " if len(lines) > 1 else "", "$muted"), (line, "$foreground")
-            )
-            for number, line in enumerate(lines, 1)
-        ]
-        return Content("\n").join([*numbered, *(Content.styled(text, "$muted") for text in self._rest)])
+        bar = "│ " if len(lines) > 1 else ""  # tells a new line from a wrapped one, and is no number to press
+        marked = [Content.assemble((bar, "$muted"), (line, "$foreground")) for line in lines]
+        return Content("\n").join([*marked, *(Content.styled(text, "$muted") for text in self._rest)])
 
     def follow(self) -> None:
         """Show the start of a change, and how much is left."""

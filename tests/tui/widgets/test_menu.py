@@ -61,7 +61,7 @@ async def test_the_palette_shows_the_whole_help_of_the_marked_command(tmp_path: 
     async with shown(tmp_path) as s:
         await s.pilot.press("ctrl+p")
         await s.until(lambda: s.app.screen.query(OfferList))
-        await read_through(s, s.app.screen.query_one(OfferList), "Everything")
+        await read_through(s, s.app.screen.query_one(OfferList), "Commands")
 
 
 async def test_where_nothing_is_cut_no_row_is_kept_free(tmp_path: Path) -> None:
@@ -101,10 +101,11 @@ async def test_the_whole_of_a_cut_label_has_no_lines_of_its_tree(tmp_path: Path)
     async with shown(tmp_path, [says("Done.")], size=(60, 24)) as s:
         await s.type(prompt, "enter")
         await s.idle()
+        await s.type(f"/rename {prompt}", "enter")
         await s.type("/fork", "escape", "enter")
         await s.until_shown("This is a copy")
         await s.type("/tree", "escape", "enter")
-        await s.until_shown("copied at", prompt)
+        await s.until_shown("fork at", prompt)
         assert s.screen_text().count("└") == 1
 
 
@@ -139,9 +140,9 @@ async def test_in_six_rows_the_menu_shows_the_marked_command_and_nothing_is_push
 async def test_in_ten_rows_a_list_to_choose_from_shows_its_keys(tmp_path: Path) -> None:
     async with shown(tmp_path, size=(40, 10)) as s:
         await s.pilot.press("ctrl+p")
-        await s.until_shown("Everything", "/agents", "1 of", "Enter to select · Esc to cancel")
+        await s.until_shown("Commands", "/agents", "1 of", "Enter to select · Esc to cancel")
         await s.pilot.resize_terminal(20, 6)
-        await s.until_shown("Everything", "/add-dir")
+        await s.until_shown("Commands", "/add-dir")
 
 
 async def test_names_that_differ_at_their_end_differ_on_a_narrow_screen(tmp_path: Path) -> None:
