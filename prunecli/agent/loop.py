@@ -209,7 +209,7 @@ class Run:
                 length = again
             else:
                 return
-        await self._again(self.policy().overflow(context), length, is_said=length is not refused)
+        await self._again(self.policy().overflow(context), length, said=length is not refused)
 
     async def _lighten(self) -> None:
         """Omit images from a request that is large in bytes, until it has half its size."""
@@ -231,14 +231,12 @@ class Run:
         if plan and again:
             await self.compact(plan, short=True)
 
-    async def _again(
-        self, remedy: PrunApplied | None, refused: ProviderError, *, is_said: bool = False
-    ) -> None:
+    async def _again(self, remedy: PrunApplied | None, refused: ProviderError, *, said: bool = False) -> None:
         """Record a remedy, so that it stays in effect, and resend. Raises `refused` if there is no remedy."""
         if remedy is None:
             raise refused
         how = remedy.reason if remedy.reason not in ("", TOO_LONG) else "sending it again, shorter"
-        if not is_said:
+        if not said:
             self.session.tell(Notice(f"{refused.message}; {how}", "warning"))
         self.session.emit(remedy)
         await self._request()

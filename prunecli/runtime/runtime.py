@@ -199,30 +199,27 @@ class Runtime:
         return self._task is not None
 
     async def submit(self, words: str, origin: Origin = "prompt", given: tuple[Block, ...] = ()) -> Done:
-        """Send a prompt or a custom command to the idle agent and run until the agent is idle again.
+        """Send a prompt, with the files it mentions and the blocks `given`, and run until the agent is idle again.
 
-        Files that it mentions are attached, and so are the blocks `given` with it. Raises UsageError for blank words,
-        PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
+        Raises UsageError for blank words, PromptTooLarge, PromptBlocked, ProviderError, StorageFailed.
         """
-        line = words
-        async with self.parts.prompt(words) as (words, mentioning):
-            if words.strip() or not given:
-                checked(words, self.choices.window)
+        async with self.parts.prompt(words) as (text, mentioning):
+            if text.strip() or not given:
+                checked(text, self.choices.window)
             if self.session.context.in_progress:
                 self.give_up()
             changes = [Text(change)] if (change := self.prepare()) else []
             plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
-                mentioned = await self.parts.mentioned(words) if origin == "prompt" else ()
-                await self.parts.prompted(words)
+                mentioned = await self.parts.mentioned(text) if origin == "prompt" else ()
+                await self.parts.prompted(text)
                 files = await _attached(self, given, mentioning)
             finally:
                 self._task = None
-            content = Text(words), *mentioned, *plan, *changes
-            if line != words:
-                self.session.emit(SettingChanged(TYPED, line))
-            self.session.emit(UserMessage(content, origin))
+            if text != words:
+                self.session.emit(SettingChanged(TYPED, words))
+            self.session.emit(UserMessage((Text(text), *mentioned, *plan, *changes), origin))
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))
             return await self.go_on()

@@ -5,7 +5,7 @@ Reading can resume where it stopped, so a session that has grown costs only its 
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -195,6 +195,23 @@ class Digest:
         if not isinstance(value, dict) or {name: type(item) for name, item in value.items()} != _KINDS:
             raise ValueError("not a digest")
         return Digest(**value)
+
+
+class Titled:
+    """The title of the session that is open, from its growing list of records."""
+
+    def __init__(self) -> None:
+        self._records: Sequence[Record] = ()
+        self._digest, self._read = Digest(), 0
+
+    def title(self, records: Sequence[Record]) -> str:
+        """Return the name, or what the session is about; "" before the first prompt."""
+        if records is not self._records:
+            self._records, self._digest, self._read = records, Digest(), 0
+        for record in records[self._read :]:
+            self._digest.take_record(record)
+        self._read = len(records)
+        return self._digest.name or self._digest.title
 
 
 _KINDS: dict[str, type[Any]] = {name: type(getattr(Digest(), name)) for name in Digest.__slots__}

@@ -24,7 +24,6 @@ from prunecli.model.signals import FileMoved, Notice, SessionEvent
 from prunecli.plugins.features import available
 from prunecli.session.blobs import Blobs
 from prunecli.session.completing import Clock, completed, next_timestamp, system_clock
-from prunecli.session.digest import Digest
 from prunecli.session.lines import all_lines, next_lines
 from prunecli.session.log import Loaded, at_end, complaints, quarantine, take_line
 from prunecli.session.running_call import RunningOutput, Shorten, whole
@@ -92,7 +91,6 @@ class Session:
         self._blobs = Blobs(path.parent / "blobs") if path else None
         self.running = RunningOutput(path)
         self._readers: list[Reader] = []
-        self._digest, self._digested = Digest(), 0
 
     # Reading -------------------------------------------------------------------------------------------------
 
@@ -104,14 +102,6 @@ class Session:
     def name(self) -> str:
         """The name that the user gave the session, or ""."""
         return str(self.context.settings.get("session.name") or "")
-
-    @property
-    def title(self) -> str:
-        """The name, or what the session is about (`Digest.title`); "" before the first prompt."""
-        for record in self.records[self._digested :]:
-            self._digest.take_record(record)
-        self._digested = len(self.records)
-        return self.name or self._digest.title
 
     def subscribe(self, reader: Reader) -> Callable[[], None]:
         """Add a reader and return a function that removes it."""

@@ -250,7 +250,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
 
     def show_state(self, what: str) -> None:
         """Show the agent's state in the window title, after what the session is about; "" for none."""
-        about = self.conversation.runtime.session.title if self.conversation else ""
+        about = self.conversation.title if self.conversation else ""
         name = f"{about or 'prunecli'} · {self._cwd.name or '/'}"
         self._tell(terminal.title(f"{name} · {what}" if what else name))
 

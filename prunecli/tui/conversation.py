@@ -20,6 +20,7 @@ from prunecli.model.signals import FileMoved, Notice
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back, carry_out
 from prunecli.runtime.notices import notice_of, session_notices
+from prunecli.session.digest import Titled
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking, Planning
@@ -92,8 +93,13 @@ class Conversation:
         self._asking = Asking(runtime, self, program)
         self._figures = Figures(runtime, frame, self.feed, self.runs, lambda: self.typed_at)
         self._doing = CurrentActivity()
+        self._titled = Titled()
         self._bridge = Bridge(lambda: frame.post_message(Wake()), partial(once, frame))
         self.listening = False
+
+    @property
+    def title(self) -> str:
+        return self._titled.title(self.runtime.session.records)
 
     @cached_property
     def effects(self) -> "Effects":

@@ -9,6 +9,7 @@ from prunecli.commands.command import Choice, Choose, EditFile, Quit, Say, SetTh
 from prunecli.front.presentation.entries import Level, Notice, Output, Prompt, ToolCall
 from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.model.messages import ToolUse
+from prunecli.session.digest import Titled
 from prunecli.tui.effects import Effects
 from prunecli.tui.screens.choose import ChooseScreen
 from prunecli.tui.screens.table import TableScreen
@@ -388,4 +389,4 @@ async def test_a_custom_command_shows_the_line_that_was_typed_and_folds_what_was
         assert sent.body.text.startswith("Review the uncommitted changes")
         again = present_all(presenter_of(s.runtime, None), s.runtime.session.records)
         assert again[0] == typed, "and it does after a resume"
-        assert s.runtime.session.title == "/review the last commit"
+        assert Titled().title(s.runtime.session.records) == "/review the last commit"

@@ -36,9 +36,9 @@ def line(entry: Entry, width: int = 60) -> str:
 
 def test_a_tool_call_is_one_line_with_columns_at_the_right():
     assert line(call(outcome="41 passed", duration_ms=2100, tokens=1400, body=OUTPUT)) == (
-        f"{'✓ bash   pytest -q   41 passed':<44}   2.1s   1.4K ▸"
+        f"{'✓ bash   pytest -q   41 passed':<41}   2.1s  1.4K tok ▸"
     )
-    assert line(call(duration_ms=3, tokens=12)) == f"{'✓ bash   pytest -q':<44}    3ms     12"
+    assert line(call(duration_ms=3, tokens=12)) == f"{'✓ bash   pytest -q':<41}    3ms    12 tok"
 
 
 def test_columns_stand_one_below_the_other():
@@ -89,8 +89,8 @@ def test_the_outcome_takes_the_room_that_the_line_has(width: int, least: int):
     ("width", "end"),
     [
         (160, "exit 1 · 8 failed, 292 passed in 1.01s · 8,605 lines not sent"),
-        (80, "exit 1 · 8 faile… · in part"),
-        (60, "exit 1 · 8 faile…"),
+        (80, "exit 1 · 8 fai… · in part"),
+        (60, "exit 1 · 8 fai…"),
     ],
 )
 def test_a_result_that_was_sent_in_part_says_so_if_there_is_room(width: int, end: str) -> None:
