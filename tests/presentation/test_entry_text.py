@@ -125,14 +125,14 @@ def test_a_question_shows_all_of_what_would_run_and_the_rule() -> None:
     lines = sheet_lines(Sheet("Run this command?", text, None, "it may", "x *", covers="any arguments"))
     assert sum(line.startswith("  line ") for line in lines) == 200
     assert lines[-5:] == [
-        "1 or y: yes",
+        "1 or y: Yes",
         "2 or a: yes, and don't ask again for x * until you quit",
         "  (any arguments)",
         "p: yes, always in this project",
         "3 or n: no; any other text does too, and tells the model why",
     ]
     short = sheet_lines(Sheet("t", "x", None, "", ""))
-    assert short[-2:] == ["1 or y: yes", "2 or n: no; any other text does too, and tells the model why"]
+    assert short[-2:] == ["1 or y: Yes", "2 or n: no; any other text does too, and tells the model why"]
 
 
 def test_the_state_is_one_line_of_ascii(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def test_the_question_names_the_command_and_shows_the_diffs_in_text_too(tm
         lines = sheet_lines(asked)
         assert "  new  a  +1" in lines
         assert any(line.strip() == "+one" for line in lines)
-        assert "y: Yes, keep it" in lines
+        assert "1 or y: Yes, keep it" in lines
         assert sheet("make", "ls", proposal=one.freeze()).title == "2 commands changed 1 file. Keep it?"
 
 

@@ -20,7 +20,7 @@ from prunecli.front.presentation.entries import (
     ToolCall,
     ToolState,
 )
-from prunecli.front.presentation.questions import YES, Sheet
+from prunecli.front.presentation.questions import Sheet
 from prunecli.runtime import Status
 from prunecli.util.figures import counted, money, short
 from prunecli.util.sanitize import one_line, source, visible
@@ -172,13 +172,15 @@ def sheet_lines(sheet: Sheet) -> list[str]:
         lines += diff_lines(change.diff, most=1_000_000) if change.diff else []
     if sheet.reason:
         lines.append(f"Reason: {ours(sheet.reason)}")
-    lines.append(f"1 or y: {'yes' if sheet.yes == YES else sheet.yes}")
+    lines.append(f"1 or y: {sheet.yes}")
     if sheet.rule:
         lines.append(f"2 or a: yes, and don't ask again for {sheet.rule} until you quit")
         lines += [f"  ({sheet.covers})"] if sheet.covers else []
         lines.append("p: yes, always in this project")
     refusal = "no, drop it" if sheet.changes else "no"
-    lines.append(f"{3 if sheet.rule else 2} or n: {refusal}; any other text does too, and tells the model why")
+    lines.append(
+        f"{3 if sheet.rule else 2} or n: {refusal}; any other text does too, and tells the model why"
+    )
     return lines
 
 
