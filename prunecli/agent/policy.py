@@ -18,7 +18,7 @@ from prunecli.context.expectations import Expectations
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.old_thinking import thinking_of
 from prunecli.context.pressure import TRIGGER, in_tool_round, pressing, relieve, room
-from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_prun
+from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_entries, plan_prun, seqs_in
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
@@ -289,12 +289,15 @@ class Policy(NamedTuple):
 
     # The model's own prunes ----------------------------------------------------------------------------------
 
-    def plan(self, context: Context, tokens: int, memo: str | None) -> PrunPlan:
-        """Return the plan of a prun call in the current exchange, after the earlier calls of its message."""
-        earlier = planned(context)
-        return plan_prun(
-            self.view(context), tokens, memo, order=self.order, copies=self.copies, earlier=earlier
-        )
+    def plan(self, context: Context, wanted: int | str, memo: str | None) -> PrunPlan:
+        """Return the plan of a prun call in the current exchange, after the earlier calls of its message.
+
+        `wanted` are tokens, or entries such as "12-20, 25". Raises ValueError for no entries.
+        """
+        earlier, view = planned(context), self.view(context)
+        if isinstance(wanted, str):
+            return plan_entries(view, seqs_in(view, wanted), memo, copies=self.copies, earlier=earlier)
+        return plan_prun(view, wanted, memo, order=self.order, copies=self.copies, earlier=earlier)
 
     def planned_by_model(self, context: Context) -> list[PrunApplied]:
         """Return the pending prun plans of the current exchange as events, one for each call."""
@@ -338,7 +341,7 @@ def planned(context: Context) -> list[PrunPlan]:
         [entry.event for entry in exchange.results if isinstance(entry.event, ToolResult)] if exchange else []
     )
     plans = [PrunPlan.from_json(result.details["prun"]) for result in results if "prun" in result.details]
-    return [plan for plan in plans if plan.exchanges]
+    return [plan for plan in plans if not plan.is_empty]
 
 
 def _last_seq(context: Context) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
 from prunecli.context.labels import act_words, restored, spared_until, withheld_by
-from prunecli.context.manual_edits import by_number
+from prunecli.context.manual_edits import plan_range
 from prunecli.context.state import Context
 from prunecli.model.events import PrunApplied
 from prunecli.plugins.features import available
@@ -15,7 +15,8 @@ from prunecli.runtime.entry_numbers import NUMBERS, carry_out, entries_of
 from prunecli.util.figures import counted, short
 
 USAGE = (
-    "/prune prunes what the strategy allows, /prune preview shows it, /prune 17 20-24 prunes these entries"
+    "/prune prunes what the strategy allows, /prune preview shows it, /prune 17 20-24 prunes these entries, "
+    "/prune 17 20-24 memo TEXT leaves a memo in their place"
 )
 
 
@@ -33,9 +34,10 @@ def _undone(context: Context) -> str:
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune what the strategy does not protect, or entries: /prune 17 20-24. /prune preview shows it."""
+    """Prune what the strategy does not protect, or entries: /prune 17 20-24 [memo TEXT]. /prune preview shows it."""
     if arguments not in ("", "preview"):
-        return _by_number(runtime, arguments.split())
+        named, _, memo = f"{arguments} ".partition(" memo ")
+        return _by_number(runtime, named.replace(",", " ").split(), memo.strip())
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
@@ -62,10 +64,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return weighed(runtime, found, "Prune", act)
 
 
-def _by_number(runtime: Runtime, words: Sequence[str]) -> Sequence[Effect]:
-    """Prune entries, also those that are protected from strategies."""
+def _by_number(runtime: Runtime, words: Sequence[str], memo: str) -> Sequence[Effect]:
+    """Prune entries, also those that are protected from strategies, and leave a memo in their place if it has text."""
     seqs = entries_of(runtime, words, f"{USAGE}; {NUMBERS}")
-    plan = by_number(runtime.policy.view(runtime.session.context), seqs)
+    plan = plan_range(runtime.policy.view(runtime.session.context), sorted(seqs), memo)
     if not plan.allowed:
         return [Say(f"Nothing to prune: {plan.refusal}.")]
 

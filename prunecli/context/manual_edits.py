@@ -7,7 +7,7 @@ are idempotent.
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from prunecli.context import render
+from prunecli.context import prun, render
 from prunecli.context.again import shown_again, shown_in, withheld
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.labels import Key
@@ -79,34 +79,6 @@ def plan(view: View, outline: Outline, act: Act, key: Key, memo: str = "") -> Pl
 # Pruning -----------------------------------------------------------------------------------------------------
 
 
-def by_number(view: View, seqs: Sequence[int]) -> Plan:
-    """Plan to prune these entries: results are cleared, answers dropped with their results. Messages of the user in
-    between stay."""
-    entries = [view.context.entries[seq] for seq in seqs]
-    exchanges = [one.exchange for one in entries if one.exchange and one.kind == "assistant"]
-    rest = [one for one in entries if one.exchange not in exchanges and one.prunable]
-    if not (exchanges or rest):
-        return _prune_prompt(view, entries[0])
-    if not exchanges:
-        return _clear(view, rest, _entries([one.seq for one in rest]))
-    dropping = _drop(view, exchanges, "")
-    clearing = _clear(view, rest, "") if rest else dropping
-    if not (dropping.allowed and rest and clearing.allowed):
-        return dropping if dropping.allowed else clearing
-    edits = [edit for one in (dropping, clearing) for edit in _edits_of(one)]
-    pinned = tuple(seq for one in (dropping, clearing) for seq in _unpinned(one))
-    free = [Pinned(pinned, pinned=False)] if pinned else []
-    return Plan((*free, _applied(view, edits)), f"{dropping.what}, {clearing.what}")
-
-
-def _edits_of(one: Plan) -> tuple[Edit, ...]:
-    return next(event.edits for event in one.events if isinstance(event, PrunApplied))
-
-
-def _unpinned(one: Plan) -> tuple[int, ...]:
-    return next((event.seqs for event in one.events if isinstance(event, Pinned)), ())
-
-
 def _prune(view: View, outline: Outline, key: Key) -> Plan:
     if key.kind == "memo":
         return _without_memo(view, key)
@@ -119,6 +91,39 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
         return _prune_prompt(view, entry)
     assert entry.exchange is not None  # noqa: S101  # every other node is a part of one
     return _drop(view, [entry.exchange], "")
+
+
+def plan_range(view: View, seqs: Sequence[int], memo: str = "") -> Plan:
+    """Plan to prune these entries: an answer goes with its results, a result alone is cleared. Your words stay.
+
+    What is pinned or in progress stays, unless nothing else is named. A memo stands in place of whole exchanges.
+    """
+    entries = [view.context.entries[seq] for seq in seqs]
+    exchanges = {
+        one.exchange.seq: one.exchange
+        for one in entries
+        if one.exchange and (memo or one.kind == "assistant")
+    }
+    others = [
+        entry
+        for entry in entries
+        if entry.prunable and not (entry.exchange and entry.exchange.seq in exchanges)
+    ]
+    free = [one for one in exchanges.values() if not _is_kept(view, one) and not view.context.dropped(one)]
+    alone = [one for one in others if not _is_kept(view, one) and not _is_pruned(one, view)]
+    if not (free or alone):
+        free, alone = list(exchanges.values()), others
+    if memo and len(memo) > MAX_MEMO_CHARS:
+        return refused(f"this memo has {len(memo):,} characters, at most {MAX_MEMO_CHARS:,} are allowed")
+    parts = [_drop(view, free, memo)] if free else []
+    parts += [_clear(view, alone, _entries([one.seq for one in alone]))] if alone else []
+    made = [part for part in parts if part.allowed]
+    if not made:
+        return refused(parts[0].refusal if parts else "your messages always stay")
+    edits = [e for part in made for one in part.events if isinstance(one, PrunApplied) for e in one.edits]
+    pins = [one for part in made for one in part.events if isinstance(one, Pinned)]
+    what = " and ".join(part.what for part in made)
+    return Plan((*pins, _applied(view, edits, memo or None)), what, brief=what)
 
 
 def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
@@ -182,8 +187,7 @@ def cleared(view: View, entry: Entry) -> tuple[str, Edit | None]:
     edit = view.text_edit(entry)
     if edit is not None and edit.kind == "clear":
         return "already pruned", None
-    what = f"output pruned — ~{view.told_of(entry):,} tokens"
-    made = view.replaced("clear", entry, view.placeholder(entry, what))
+    made = prun.cleared(view, entry)
     return ("" if made else "its placeholder would not be shorter"), made
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.context.prun import listed
 from prunecli.context.state import Context
 from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
@@ -106,7 +107,8 @@ def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) ->
         ReadingEnvironment(env, setup.cwd, *setup.added.paths) if reads else env,
         host.files_seen,
         ToolLimits(min(tools.max_output_bytes, now.window), tools.bash_timeout),
-        plan_prun=lambda tokens, memo: host.choices.policy_at(None).plan(context, tokens, memo),
+        plan_prun=lambda wanted, memo: host.choices.policy_at(None).plan(context, wanted, memo),
+        prunable=lambda: listed(host.choices.policy_at(None).view(context)),
         recall=lambda seq: original(context, seq),
         raw=lambda seq: _raw(host, seq),
         pages=_pages(host, now),

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from prunecli.context.prun import MAX_MEMO_CHARS
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
-from prunecli.tools.prun import planned
+from prunecli.tools.prun import planned, wanted
 from prunecli.tools.tool import ToolContext, ToolOutput
 from prunecli.util.errors import ToolError
 
@@ -24,11 +24,12 @@ class PrunWithMemo:
 
     @dataclass(frozen=True, slots=True)
     class Input:
-        tokens: Annotated[int, "tokens to free, at least 1"]
         memo: Annotated[str, "at most 2000 characters"]
+        tokens: Annotated[int | None, "tokens to free, at least 1"] = None
+        entries: Annotated[str | None, 'instead of tokens, such as "12-20, 25"'] = None
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        return f"{given.get('tokens', '')} tokens, memo: {str(given.get('memo', ''))[:60]}"
+        return f"{wanted(given)}, memo: {str(given.get('memo', ''))[:60]}"
 
     def touches(self, _: object) -> Touches:
         """Return no touches: a prun call only changes the context."""
@@ -41,4 +42,4 @@ class PrunWithMemo:
             raise ToolError(
                 f"Invalid input: the memo has {len(given.memo):,} characters, at most {MAX_MEMO_CHARS:,} are kept"
             )
-        return planned(context, given.tokens, given.memo)
+        return planned(context, given.tokens, given.entries, given.memo)

@@ -83,8 +83,10 @@ class FilesSeen:
         return "seen" if self._by_identity.get(identity) == digest else "unseen"
 
 
-PlanPrun = Callable[[int, str | None], PrunPlan]
-"""(tokens, memo) -> the plan, based on the current state and the earlier prun calls of the message."""
+PlanPrun = Callable[[int | str, str | None], PrunPlan]
+"""(tokens or entries, memo) -> the plan, based on the current state and the earlier prun calls of the message.
+
+Raises ValueError if the entries do not exist."""
 
 Recall = Callable[[int], tuple[Block, ...]]
 """seq -> the original content of a tool result or assistant message. Raises ToolError for anything else."""
@@ -109,10 +111,10 @@ class ToolContext:
     Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
     complete environment of child processes, without keys. `progress` shows the last lines of output; `so_far` keeps
     all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user allowed
-    this call. `raw` returns the output before folding, "" if it is not kept. `media` describes the files that the
-    model can see. `parts` are what features and plugins have for tools, by name. `ask` is None if nobody can be
-    asked, and `pages`
-    in older sessions, whose `recall` takes no lines.
+    this call. `prunable` lists what `plan_prun` could remove. `raw` returns the output before folding, "" if it is
+    not kept. `media` describes the files that the model can see. `parts` are what features and plugins have for
+    tools, by name. `ask` is None if nobody can be asked, and `pages` in older sessions, whose `recall` takes no
+    lines.
     """
 
     workspace: Path
@@ -123,6 +125,7 @@ class ToolContext:
     progress: Callable[[str], None] = lambda _: None
     so_far: Callable[[str], None] = lambda _: None
     plan_prun: PlanPrun | None = None
+    prunable: Callable[[], str] | None = None
     recall: Recall | None = None
     raw: Callable[[int], str] = _none
     pages: Pages | None = None

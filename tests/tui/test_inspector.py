@@ -267,6 +267,23 @@ async def test_p_drops_an_exchange_and_r_restores_and_pins_it(tmp_path: Path) ->
         await s.until_shown("Nothing pruned here")
 
 
+async def test_v_begins_a_range_that_p_prunes_at_once(tmp_path: Path) -> None:
+    async with inspected(tmp_path, work()) as s:
+        first, _, third, *_ = s.runtime.session.context.exchanges
+        await mark(s, "exchange", first.seq)
+        await s.pilot.press("v")
+        await s.until_shown("Range: move to its other end")
+        await mark(s, "exchange", third.seq)
+        await s.until_shown("p  drop 3 exchanges with 3 results")
+        await s.pilot.press("p")
+        event = last(s)
+        assert isinstance(event, PrunApplied)
+        assert [edit.kind for edit in event.edits] == ["drop"] * 3
+        await s.pilot.press("v", "escape")
+        assert isinstance(s.app.screen, ContextScreen), "Esc ends the range first"
+        await s.until_shown("p  ")
+
+
 async def test_what_was_done_is_shown_whole_until_the_next_key(tmp_path: Path) -> None:
     async with inspected(tmp_path, work(), size=(80, 24)) as s:
         await mark(s, "exchange", s.runtime.session.context.exchanges[1].seq)

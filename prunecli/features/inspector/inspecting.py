@@ -17,7 +17,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Kind
 from prunecli.context.impact import Impact, impact
 from prunecli.context.labels import Key, withheld_by
-from prunecli.context.manual_edits import Act, Plan, cleared, plan, refused
+from prunecli.context.manual_edits import Act, Plan, cleared, plan, plan_range, refused
 from prunecli.context.outline import Figures, Node, Outline, Row, Turn, WindowMap, undivided, window_map
 from prunecli.context.pressure import room
 from prunecli.context.spill import kind_of
@@ -379,6 +379,8 @@ class Inspecting:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self.since: Key | None = None
+        """The start of the marked range of entries, None without one."""
         self._follow()
 
     def _follow(self) -> None:
@@ -474,9 +476,28 @@ class Inspecting:
         above = self.above(key)
         return [*above, Key("turn", key.seq) if key.kind == "prompt" and not above else key]
 
+    def span(self, key: Key) -> tuple[int, int] | None:
+        """Return the first and last entry from the start of the range to this node; None without a range."""
+        if self.since is None:
+            return None
+        ends = [seq for one in (self.since, key) for seq in self._ends(one)]
+        return min(ends), max(ends)
+
+    def _ends(self, key: Key) -> tuple[int, int]:
+        """Return the first and last entry of a node."""
+        if key.kind == "turn":
+            return key.seq, max((item.seq for item in self.outline.turn(key.seq).items), default=key.seq)
+        entry = self._session.context.entries.get(key.seq)
+        whole = entry.exchange if entry and entry.kind == "assistant" else None
+        return key.seq, whole.last_seq if whole else key.seq
+
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
         if act != "undo" and self.node(key) is None:
             return refused("this entry is gone")
+        if (span := self.span(key)) and act in ("prune", "memo"):
+            seqs = [seq for seq in self._session.context.entries if span[0] <= seq <= span[1]]
+            words = memo or ("(your words)" if act == "memo" else "")
+            return plan_range(self._runtime.policy.view(self._session.context), seqs, words)
         return plan(self._runtime.policy.view(self._session.context), self.outline, act, key, memo)
 
     def impact(self, planned: Plan) -> Impact:

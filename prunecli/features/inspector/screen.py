@@ -113,6 +113,7 @@ class ContextScreen(Dialog[None]):
             **{key: partial(self._fold, unfold=unfold) for key, unfold in _FOLDS.items()},
             "enter": lambda key: self.app.push_screen(TextScreen(self.inspecting.outline, key)),
             "m": self._ask_memo,
+            "v": self._span,
             "c": self._ask_for_more,
         }
         self.tree_rows = TreeRows(self._program.palette, self.inspecting)
@@ -247,6 +248,9 @@ class ContextScreen(Dialog[None]):
         return of_node is not None
 
     def _leave(self) -> None:
+        if self.inspecting.since is not None:
+            self._span(self.inspecting.since)
+            return
         self._filter("") if self._folds.words else self.dismiss(None)
 
     def on_tree_rows_marked(self) -> None:
@@ -313,10 +317,17 @@ class ContextScreen(Dialog[None]):
             self._say(f"{error.message} {error.hint}".strip())
             return
         waits = act == "restore" and self._runtime.running
+        self.inspecting.since = None
         self._last.said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
             " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
         )
         self._renew()
+
+    def _span(self, key: Key) -> None:
+        """Begin a range at this node, or end it."""
+        since = self.inspecting.since = key if self.inspecting.since is None else None
+        self.tree_rows.refresh()
+        self._say("" if since is None else "Range: move to its other end · p prunes it · m memo · v ends it")
 
     def _say(self, text: str) -> None:
         self._last.said = text

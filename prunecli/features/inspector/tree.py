@@ -363,11 +363,15 @@ class TreeRows(ScrollView, can_focus=True):
         if drawn is None:
             return Strip.blank(width, self._inks.text)
         node, cells = drawn
-        is_marked = at == self.at
+        is_marked = at == self.at or self._is_in_range(node.key)
         style = self._selected if is_marked else _ink(node, self._inks)
         line, why = self._columns.line(cells)
         segments = [Segment(line, style), Segment(why, style if is_marked else self._inks.muted)]
         return Strip(segments).adjust_cell_length(width, style)
+
+    def _is_in_range(self, key: Key) -> bool:
+        span = self._inspecting.span(self.rows[self.at].key)
+        return span is not None and key.seq >= 0 and span[0] <= key.seq <= span[1]
 
     def on_click(self, event: events.Click) -> None:
         """Mark the clicked row; fold it on its fold sign or if already marked."""

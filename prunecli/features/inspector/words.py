@@ -243,6 +243,7 @@ HELP: tuple[tuple[str, str], ...] = (
     ("Space Left Right", "fold or unfold; E for everything"),
     ("p", "prune: clear this result, drop this exchange, clear the results of a turn"),
     ("m", "replace the exchange (all of a turn's) with a memo"),
+    ("v", "begin a range here, move, then p or m; v or Esc ends it"),
     ("r", "restore at the end and pin: nothing before it changes"),
     ("R", "restore in place and pin: the cache is rewritten from there on"),
     ("P", "pin: never pruned automatically; again to unpin"),
