@@ -12,6 +12,7 @@ from prunecli.model.events import PrunApplied
 from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, carry_out, entries_of
+from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, short
 
 USAGE = (
@@ -34,9 +35,11 @@ def _undone(context: Context) -> str:
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune what the strategy does not protect, or entries: /prune 17 20-24 [memo TEXT]. /prune preview shows it."""
+    """Prune what the strategy allows, or entries: /prune 17 20-24 [memo TEXT]. /prune preview shows it."""
     if arguments not in ("", "preview"):
-        named, _, memo = f"{arguments} ".partition(" memo ")
+        named, marker, memo = f"{arguments} ".partition(" memo ")
+        if marker and not memo.strip():
+            raise UsageError(f"/prune {arguments}: the memo has no text", USAGE)
         return _by_number(runtime, named.replace(",", " ").split(), memo.strip())
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
@@ -65,7 +68,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
 
 def _by_number(runtime: Runtime, words: Sequence[str], memo: str) -> Sequence[Effect]:
-    """Prune entries, also those that are protected from strategies, and leave a memo in their place if it has text."""
+    """Prune entries, also those that are protected from strategies. A memo with text takes their place."""
     seqs = entries_of(runtime, words, f"{USAGE}; {NUMBERS}")
     plan = plan_range(runtime.policy.view(runtime.session.context), sorted(seqs), memo)
     if not plan.allowed:
