@@ -526,5 +526,6 @@ class Inspecting:
         SessionTooNew."""
         planned = self.plan(act, key, memo)
         carry_out(self._runtime, planned.events)
+        self.since = None
         self.refresh()
         return planned

@@ -317,7 +317,6 @@ class ContextScreen(Dialog[None]):
             self._say(f"{error.message} {error.hint}".strip())
             return
         waits = act == "restore" and self._runtime.running
-        self.inspecting.since = None
         self._last.said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
             " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
         )
