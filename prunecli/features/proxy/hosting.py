@@ -33,6 +33,8 @@ else:
 MODEL = "claude-sonnet-5"
 """The model of a session before its first request names one."""
 MAX_LINE = 1_000_000
+COMMANDS = ("context", "cost", "prune", "prune-stats", "prune-toggle", "redo", "status", "undo")
+"""The commands of `attach`: those that leave the program's own messages as they are."""
 
 
 @frozen
@@ -161,13 +163,14 @@ async def _answer(conversations: Conversations, asked: dict[str, Any]) -> dict[s
     found = next((one for one in conversations.all if one.runtime.session.id == asked.get("id")), None)
     if found is None:
         return {"error": "this conversation is over"}
+    line = str(asked["line"])
+    if line.removeprefix("/").partition(" ")[0] not in COMMANDS:
+        return {"error": f"type one of {', '.join(f'/{name}' for name in COMMANDS)}"}
     try:
-        ran = await run_command(found.runtime, str(asked["line"]))
+        ran = await run_command(found.runtime, line)
     except PrunecliError as error:
         return {"error": "\n".join(filter(None, (str(error), error.hint)))}
-    if ran is None:
-        return {"error": "type a command: /context, /prune, /undo, /cost, /prune-stats"}
-    return {"text": "\n".join(ran.lines)}
+    return {"text": "\n".join(ran.lines if ran else ())}
 
 
 def summary_of(conversation: Conversation) -> dict[str, Any]:
@@ -190,7 +193,9 @@ def figures(rows: list[dict[str, Any]]) -> str:
     cost, saved = (sum(float(row[key]) for row in rows) for key in ("cost", "saved"))
     if not any(row["pruned"] for row in rows):
         return ""
-    return f"Pruning saved {money(saved)} of {money(cost + saved)} ({share(max(0.0, saved) / (cost + saved or 1))})"
+    if saved < 0:
+        return f"Pruning cost {money(-saved)} more than it saved so far, of {money(cost)}"
+    return f"Pruning saved {money(saved)} of {money(cost + saved)} ({share(saved / (cost + saved or 1))})"
 
 
 def status_line(row: dict[str, Any]) -> str:

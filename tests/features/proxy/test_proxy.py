@@ -209,16 +209,14 @@ async def test_attach_prunes_and_restores_from_the_next_request_on(tmp_path: Pat
             for n in range(3):
                 await program.turn(client, f"read {n}")
             environ = {"HOME": str(tmp_path)}
-            told = await asyncio.to_thread(
-                commands, environ, ["/prune", "/prune-stats", "/nonsense", "hello"]
-            )
+            told = await asyncio.to_thread(commands, environ, ["/prune", "/prune-stats", "/clear", "hello"])
             await program.turn(client, "more")
             pruned = len(endpoint.requests[-1].body)
             await asyncio.to_thread(commands, environ, ["/undo"])
             await program.turn(client, "again")
     assert (endpoint.rejected, said) == ([], [])
     assert "\nPruned 1.7K" in told[0]
-    assert "type a command" in told[3]
+    assert [one.startswith("type one of /context") for one in told] == [False, False, True, True]
     assert len(endpoint.requests[-1].body) > pruned + 2 * len(LONG)
     [line] = proved(tmp_path)
     assert line.endswith("10 requests: all good")
