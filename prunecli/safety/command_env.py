@@ -10,27 +10,20 @@ from functools import cached_property
 from pathlib import Path
 
 from prunecli.safety.permissions.git import git_settings, neutral_git_environment
+from prunecli.safety.permissions.places import set_of
 from prunecli.util.programs import outside_path
 
-_CHANGE_MEANING = frozenset(
-    {
-        *("BASH_ENV", "BASHOPTS", "BASH_COMPAT", "CDPATH", "ENV", "GLOBIGNORE", "GREP_OPTIONS", "IFS"),
-        *("POSIXLY_CORRECT", "PROMPT_COMMAND", "PS4", "RIPGREP_CONFIG_PATH", "SHELLOPTS", "LESSOPEN"),
-    }
+_CHANGE_MEANING = set_of(
+    "BASH_ENV BASHOPTS BASH_COMPAT CDPATH ENV GLOBIGNORE GREP_OPTIONS IFS POSIXLY_CORRECT PROMPT_COMMAND PS4 "
+    "RIPGREP_CONFIG_PATH SHELLOPTS LESSOPEN"
 )
-_SEARCHED = frozenset(
-    {
-        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH", "PYTHONPATH", "NODE_PATH"),
-        *("PERL5LIB", "RUBYLIB"),
-    }
+_SEARCHED = set_of(
+    "LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FRAMEWORK_PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB"
 )
 """Lists of folders that programs load code from; a command that only reads finds none in the workspace."""
-_LOADS_CODE = frozenset(
-    {
-        *("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT"),
-        *("TAR_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JDK_JAVAC_OPTIONS", "_JAVA_OPTIONS"),
-        "PYTHONHOME",
-    }
+_LOADS_CODE = set_of(
+    "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS PERL5OPT RUBYOPT TAR_OPTIONS JAVA_TOOL_OPTIONS "
+    "JDK_JAVA_OPTIONS JDK_JAVAC_OPTIONS _JAVA_OPTIONS PYTHONHOME"
 )
 """Variables with options that may load code of the workspace."""
 _NO_NETWORK = {"GOTOOLCHAIN": "local", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}

@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from prunecli.model.shell import Doubt
-from prunecli.safety.permissions.harmless_commands import Form, Given, Words, check_counts, read_options
+from prunecli.safety.permissions.harmless_commands import Given, Words, check_counts, forms_in, read_options
 from prunecli.safety.permissions.path_patterns import chooses_secrets, is_glob
-from prunecli.safety.permissions.places import CREDENTIALS, Place, Unresolvable, lies_in, resolve, small_text
+from prunecli.safety.permissions.places import Place, Unresolvable, lies_in, resolve, set_of, small_text
 from prunecli.safety.permissions.scope import CommandScope, Harm, Reading
 from prunecli.util.regular import read_regular
 
@@ -98,87 +98,49 @@ _REFS = (
     "sort= format= contains? no-contains? merged? no-merged? points-at? column? no-column color? no-color "
     "ignore-case list all remotes verbose show-current count= "
 )
-_DIGITS = "0123456789"
-_HISTORY = Form("psuwbzmciEFPgaW" + _DIGITS, "nSG", "MCBU", _LOG)
-GIT_FORMS: dict[str, Form] = {
-    "status": Form(
-        "sbvz", "", "uM", "short branch porcelain? long verbose untracked-files? ignored? show-stash null"
-    ),
-    "diff": Form("psuwbzRaWq" + _DIGITS, "SG", "MCBU", _DIFF + "cached staged merge-base"),
-    "log": _HISTORY,
-    "show": _HISTORY,
-    "shortlog": Form("sne", "", "", "summary numbered email no-merges all since= until= author= group="),
-    "rev-list": Form(
-        _DIGITS,
-        "n",
-        "",
-        "count all max-count= since= until= left-right no-merges first-parent reverse author=",
-    ),
-    "reflog": Form(_DIGITS, "n", "", "all date= max-count= oneline"),
-    "branch": Form("arv", "", "", _REFS),
-    "tag": Form("li", "", "n", _REFS),
-    "for-each-ref": Form("", "", "", _REFS),
-    "remote": Form("v", "", "", "verbose", most=2),
-    "stash": Form(least=1, most=1),
-    "worktree": Form("v", "", "", "porcelain verbose", least=1, most=1),
-    "rev-parse": Form(
-        "q",
-        "",
-        "",
-        "show-toplevel abbrev-ref? short? git-dir git-common-dir absolute-git-dir is-inside-work-tree verify quiet "
-        "is-bare-repository is-shallow-repository symbolic-full-name show-prefix show-cdup all branches? "
-        "tags? remotes?",
-    ),
-    "ls-files": Form(
-        "smcodzktuv",
-        "",
-        "",
-        "stage modified cached others deleted ignored exclude-standard full-name unmerged eol directory "
-        "error-unmatch exclude=",
-    ),
-    "ls-tree": Form("rtdlz", "", "", "name-only name-status full-tree full-name long abbrev?"),
-    "blame": Form(
-        "wslefntcbp", "L", "MC", "date= porcelain line-porcelain show-email show-name show-number root"
-    ),
-    "cat-file": Form("ptse", least=1, most=2),
-    "merge-base": Form("a", "", "", "all is-ancestor fork-point octopus independent"),
-    "describe": Form("", "", "", "tags always all long dirty? exact-match abbrev? match= first-parent"),
-    "grep": Form(
-        "niIlLcwEFGPhHaovqpW" + _DIGITS,
-        "eABCm",
-        "",
-        "line-number ignore-case files-with-matches files-without-match name-only count word-regexp extended-regexp "
-        "fixed-strings basic-regexp perl-regexp cached heading break show-function function-context all-match and or "
-        "not null color? no-color max-depth= max-count= context= after-context= before-context= only-matching",
-        operands="text first",
-    ),
-    "show-ref": Form("sdq", "", "", "heads tags branches verify head hash? abbrev? dereference quiet"),
-    "name-rev": Form("", "", "", "name-only tags all always refs="),
-    "check-ignore": Form("vnq", "", "", "verbose non-matching quiet no-index", least=1),
-    "count-objects": Form("vH", "", "", "verbose human-readable"),
-    "config": Form("", "", "", "get get-all get-regexp", least=1, most=1),
-    "version": Form(most=0),
-}
+GIT_FORMS = forms_in(f"""
+status: -sbvz -uM? short branch porcelain? long verbose untracked-files? ignored? show-stash null
+diff: -psuwbzRaWq# -SG= -MCBU? {_DIFF} cached staged merge-base
+log show: -psuwbzmciEFPgaW# -nSG= -MCBU? {_LOG}
+shortlog: -sne summary numbered email no-merges all since= until= author= group=
+rev-list: -# -n= count all max-count= since= until= left-right no-merges first-parent reverse author=
+reflog: -# -n= all date= max-count= oneline
+branch: -arv {_REFS}
+tag: -li -n? {_REFS}
+for-each-ref: {_REFS}
+remote: ..0
+stash: 1..1
+worktree: 1..1 -v porcelain verbose
+rev-parse: -q show-toplevel abbrev-ref? short? git-dir git-common-dir absolute-git-dir is-inside-work-tree verify
+    quiet is-bare-repository is-shallow-repository symbolic-full-name show-prefix show-cdup all branches? tags?
+    remotes?
+ls-files: -smcodzktuv stage modified cached others deleted ignored exclude-standard full-name unmerged eol
+    directory error-unmatch exclude=
+ls-tree: -rtdlz name-only name-status full-tree full-name long abbrev?
+blame: -wslefntcbp -L= -MC? date= porcelain line-porcelain show-email show-name show-number root
+cat-file: 1..2 -ptse
+merge-base: -a all is-ancestor fork-point octopus independent
+describe: tags always all long dirty? exact-match abbrev? match= first-parent
+grep: PATTERN -niIlLcwEFGPhHaovqpW# -eABCm= line-number ignore-case files-with-matches files-without-match
+    name-only count word-regexp extended-regexp fixed-strings basic-regexp perl-regexp cached heading break
+    show-function function-context all-match and or not null color? no-color max-depth= max-count= context=
+    after-context= before-context= only-matching
+check-ignore: 1.. -vnq verbose non-matching quiet no-index
+version: ..0
+""")
 _ENTERS_SUBMODULES = frozenset({"status", "diff", "describe", "ls-files"})
-_ONLY = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
+_ONLY = {"stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
 """Commands whose first operand must be one of these words."""
 _LISTS = frozenset({"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
 """Options that make `git branch` and `git tag` list, regardless of other arguments."""
-_USER = re.compile(r"user\.(name|email)", re.IGNORECASE)
-_CONFIG_KEY = re.compile(r"(user\.(name|email)|(remote|branch)\.[\w./-]+|core\.\w+|init\.\w+)", re.IGNORECASE)
 _STARTS_GPG = re.compile(r"%[-+ ]?G|signature")
 _BEFORE_COMMAND = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
-_PATCH = frozenset(
-    {
-        *("-p", "-u", "--patch", "-U", "--unified", "-W", "--function-context", "-c", "-m", "--text"),
-        *("--word-diff", "--check", "-v", "--verbose"),
-    }
+_PATCH = set_of(
+    "-p -u --patch -U --unified -W --function-context -c -m --text --word-diff --check -v --verbose"
 )
-_NO_PATCH = frozenset(
-    {
-        *("-s", "--no-patch", "--stat", "--shortstat", "--numstat", "--summary", "--name-only"),
-        *("--name-status", "--raw", "--dirstat", "--compact-summary", "--quiet"),
-    }
+_NO_PATCH = set_of(
+    "-s --no-patch --stat --shortstat --numstat --summary --name-only --name-status --raw --dirstat "
+    "--compact-summary --quiet"
 )
 _MORE_REVISIONS = frozenset({"--all", "--branches", "--tags", "--remotes", "-g", "--walk-reflogs"})
 _ID = re.compile(r"[0-9a-f]{4}", re.IGNORECASE)
@@ -220,8 +182,6 @@ def read_git(words: Words, around: CommandScope, *, by_rule: bool) -> Reading:
     top = _work_tree(cwd)
     if top:
         _check_repository(top, by_rule=by_rule)
-    if command == "config" or (command == "remote" and (given.options or given.operands)):
-        _check_addresses(command, given, top, around)
     if not top and command == "diff" and len(given.operands) > 1:
         raise Doubt("outside a repository, `git diff` compares any files and folders")
     operands = (
@@ -261,8 +221,6 @@ def _check_kind(command: str, given: Given) -> None:
         raise Doubt(f"it creates a {command}")
     if command in _ONLY and given.operands and given.operands[0] not in _ONLY[command]:
         raise Doubt(f"`git {command} {given.operands[0]}` may do more than read")
-    if command == "config" and not all(map(_CONFIG_KEY.fullmatch, given.operands)):
-        raise Doubt("it reads a setting that may contain a secret")
 
 
 def _places(
@@ -350,36 +308,6 @@ def git_leads_elsewhere(words: Words, around: CommandScope) -> str:
     except Unresolvable:
         pass  # it is judged by its words
     return ""
-
-
-def _check_addresses(command: str, given: Given, top: Path | None, around: CommandScope) -> None:
-    """Raise Doubt if a setting that is printed may be an address with credentials: the user's own configuration may
-    rewrite those of the repository."""
-    if (
-        command == "config"
-        and "--get-regexp" not in given.options
-        and all(map(_USER.fullmatch, given.operands))
-    ):
-        return
-    names = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
-    xdg = Path(os.environ.get("XDG_CONFIG_HOME") or around.home / ".config")
-    files = [
-        *map(Path, names),
-        around.home / ".gitconfig",
-        around.home / ".config/git/config",
-        xdg / "git/config",
-    ]
-    if top:
-        files += [folder / name for folder in _git_folders(top) for name in ("config", "config.worktree")]
-    for path in dict.fromkeys(files):
-        try:
-            text = small_text(path) if path.exists() else ""
-        except (OSError, ValueError):
-            raise Doubt("git's configuration can't be checked for credentials") from None
-        if re.search(CREDENTIALS, text):
-            raise Harm(f"may print credentials from {around.shown(str(path))}")
-        if re.search(r"(?mi)(?:^|\])[ \t]*path[ \t]*=", text):
-            raise Harm(f"may print credentials from the files that {around.shown(str(path))} includes")
 
 
 def _work_tree(start: Path) -> Path | None:

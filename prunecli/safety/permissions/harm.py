@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from prunecli.model.shell import MAX_LINE, Doubt, Line
 from prunecli.safety.permissions.git import GIT_FORMS
 from prunecli.safety.permissions.harmless_commands import CHANGING, FORMS, Form, Words
-from prunecli.safety.permissions.places import Unresolvable, resolve
+from prunecli.safety.permissions.places import Unresolvable, resolve, set_of
 from prunecli.safety.permissions.scope import CommandScope, Harm
 from prunecli.util.sanitize import one_line, shortened
 
@@ -29,61 +29,34 @@ _KNOWN = {
     **dict.fromkeys(("alias", "declare", "export", "set", "unset"), "changes variables"),
     **dict.fromkeys(("docker", "podman"), "runs containers"),
     **dict.fromkeys(
-        (
-            *("ant", "bazel", "bun", "bundle", "cargo", "cmake", "composer", "ctest", "deno", "dotnet", "go"),
-            *("gradle", "gradlew", "hatch", "jest", "just", "lua", "make", "gmake", "meson", "mix", "mocha"),
-            *("mvn", "ninja", "node", "nox", "npm", "npx", "pdm", "perl", "php", "phpunit", "pipenv", "pnpm"),
-            *("poetry", "pytest", "python", "rake", "rspec", "ruby", "sbt", "swift", "tox", "tsx", "uv"),
-            *("vitest", "yarn", "bash", "sh", "zsh", "dash", "ksh", "fish", "source", "."),
+        set_of(
+            "ant bazel bun bundle cargo cmake composer ctest deno dotnet go gradle gradlew hatch jest just "
+            "lua make gmake meson mix mocha mvn ninja node nox npm npx pdm perl php phpunit pipenv pnpm "
+            "poetry pytest python rake rspec ruby sbt swift tox tsx uv vitest yarn bash sh zsh dash ksh fish "
+            "source ."
         ),
         RUNS,
     ),
     **dict.fromkeys(
-        (
-            *("aws", "az", "curl", "dig", "ftp", "gcloud", "gh", "glab", "helm", "kubectl", "nc", "nslookup"),
-            *("ping", "scp", "sftp", "ssh", "telnet", "wget"),
-        ),
+        set_of("aws az curl dig ftp gcloud gh glab helm kubectl nc nslookup ping scp sftp ssh telnet wget"),
         _NETWORK,
     ),
 }
 """What programs do, by name without digits. All others can change files."""
-_PRINTS = frozenset(
-    {
-        *(
-            "awk",
-            "expr",
-            "fold",
-            "gofmt",
-            "hexdump",
-            "jq",
-            "lsof",
-            "nm",
-            "objdump",
-            "od",
-            "pgrep",
-            "popd",
-            "ps",
-        ),
-        *("pushd", "readelf", "size", "ss", "strings", "top", "type", "ulimit", "which"),
-    }
+_PRINTS = set_of(
+    "awk expr fold gofmt hexdump jq lsof nm objdump od pgrep popd ps pushd readelf size ss strings top type "
+    "ulimit which"
 )
 """Programs that print, unless an option makes them do more."""
 _CODE = re.compile(r"-\w*[ce]|--eval|-|-p")
-_INSTALLERS = frozenset(
-    {"brew", "bun", "bundle", "cargo", "gem", "npm", "pdm", "pip", "pipenv", "pnpm", "poetry", "uv", "yarn"}
-)
+_INSTALLERS = set_of("brew bun bundle cargo gem npm pdm pip pipenv pnpm poetry uv yarn")
 _INSTALL = frozenset({"add", "ci", "i", "install", "sync", "update", "upgrade", "up"})
 _GIT = {
     **dict.fromkeys(("clean", "rm"), DELETES),
     **dict.fromkeys(("clone", "fetch", "ls-remote", "pull", "push"), _NETWORK),
 }
 """What git's subcommands do. All others that do more than read change the repository."""
-_STARTERS = frozenset(
-    {
-        *("command", "env", "exec", "ionice", "nice", "nohup", "parallel", "setsid", "stdbuf", "time"),
-        *("timeout", "watch", "xargs"),
-    }
-)
+_STARTERS = set_of("command env exec ionice nice nohup parallel setsid stdbuf time timeout watch xargs")
 _BEFORE = re.compile(r"-.*|[.\d]+[smhd]?|\w+=.*|\{\}", re.DOTALL)
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(?:.*\n)*?\s*\2(?=\s|$)")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
@@ -133,6 +106,8 @@ def _of(words: Sequence[str]) -> str:
 def _git(words: Sequence[str]) -> str:
     """Return what a git command changes, "" for one that should only read."""
     command = next((word for word in words[1:] if word in _GIT or word in GIT_FORMS or word.isalpha()), "")
+    if command == "remote" and {"-v", "--verbose", "get-url"} & set(words):
+        return "may print addresses with passwords"
     reads = command in GIT_FORMS and command not in ("stash", "worktree", "remote")
     return "" if reads or not command else _GIT.get(command, "changes the repository")
 

@@ -18,6 +18,7 @@ from prunecli.safety.permissions.harm import UNLISTED, described, of_line
 from prunecli.safety.permissions.harmless_commands import (
     FORMS,
     QUERIES,
+    TEXTS,
     Form,
     Given,
     Words,
@@ -27,7 +28,7 @@ from prunecli.safety.permissions.harmless_commands import (
     sed_doubt,
 )
 from prunecli.safety.permissions.path_patterns import braces, chooses_secrets, component_regex, expand
-from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, real_path, resolve
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, real_path, resolve, set_of
 from prunecli.safety.permissions.scope import CommandScope, Reading, files_below
 from prunecli.tools.files.secret_paths import folded
 from prunecli.tools.searching.secrets import MAX_ENTRIES
@@ -186,7 +187,7 @@ def _listed(name: str, form: Form, given: Given, around: CommandScope) -> Readin
     operands = given.operands
     if form.operands == "text first" and pattern_first(given):
         operands = operands[1:]
-    _check_texts(name, form, given)
+    _check_texts(name, given)
     if form.operands == "texts":
         return Reading()
     searches = (name == "rg" and "--files" not in given.options) or (
@@ -212,13 +213,13 @@ def _listed(name: str, form: Form, given: Given, around: CommandScope) -> Readin
     return Reading(places, shown)
 
 
-def _check_texts(name: str, form: Form, given: Given) -> None:
+def _check_texts(name: str, given: Given) -> None:
     """Raise Doubt if a script or format may do more than print."""
     scripts = [value for option, value in given.values if option in ("-e", "--expression")]
     for text in scripts or given.operands[:1]:
         if name == "sed" and (doubt := sed_doubt(text)):
             raise Doubt(doubt)
-        if form.text and (isinstance(text, Glob) or not re.fullmatch(form.text, text)):
+        if name in TEXTS and (isinstance(text, Glob) or not re.fullmatch(TEXTS[name], text)):
             raise Doubt(f"{text!r} may do more than print")
     if name == "awk" and any("=" in word for word in given.operands[1:]):
         raise Doubt("it assigns a variable")
@@ -270,18 +271,12 @@ def _is_brought_back(path: str, parts: Sequence[str]) -> bool:
     return False
 
 
-_FIND_ALONE = frozenset(
-    {
-        *("-print", "-print0", "-empty", "-prune", "-not", "-a", "-o", "-and", "-or", "!", "(", ")", ","),
-        *("-true", "-false", "-mount", "-xdev", "-depth", "-daystart", "-ls"),
-    }
+_FIND_ALONE = set_of(
+    "-print -print0 -empty -prune -not -a -o -and -or ! ( ) , -true -false -mount -xdev -depth -daystart -ls"
 )
-_FIND_WITH_VALUE = frozenset(
-    {
-        *("-name", "-iname", "-path", "-ipath", "-wholename", "-type", "-size", "-mtime", "-mmin", "-ctime"),
-        *("-cmin", "-atime", "-amin", "-maxdepth", "-mindepth", "-perm", "-user", "-group", "-regex"),
-        *("-iregex", "-regextype", "-newermt", "-newer", "-links"),
-    }
+_FIND_WITH_VALUE = set_of(
+    "-name -iname -path -ipath -wholename -type -size -mtime -mmin -ctime -cmin -atime -amin -maxdepth "
+    "-mindepth -perm -user -group -regex -iregex -regextype -newermt -newer -links"
 )
 
 

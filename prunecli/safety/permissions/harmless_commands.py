@@ -10,11 +10,11 @@ from typing import Literal
 
 from prunecli.model.shell import Doubt, Glob
 from prunecli.model.words import KNOWN
+from prunecli.safety.permissions.places import set_of
 from prunecli.util.frozen import frozen
 
 Words = tuple[str, ...]
 _MANY = 10_000
-_DIGITS = "0123456789"
 _VALUE = re.compile(r"(?!-)|-\d+$")
 
 
@@ -24,9 +24,8 @@ class Form:
 
     `flags` and `values` are letters without and with a value, `attached` letters whose value can only be attached
     (`-M90%`). Long options end in `=` when they need a value and in `?` when one may be attached. Operands: all are
-    paths, the first is a pattern or script, or none is a path; there are at least `least` and at most `most`. The
-    first operand, or each value of -e, must match `text`. `names_only`: it shows names, sizes and dates, never
-    contents.
+    paths, the first is a pattern or script, or none is a path; there are at least `least` and at most `most`.
+    `names_only`: it shows names, sizes and dates, never contents.
     """
 
     flags: str = ""
@@ -36,7 +35,6 @@ class Form:
     operands: Literal["paths", "text first", "texts"] = "paths"
     least: int = 0
     most: int = _MANY
-    text: str = ""
     names_only: bool = False
 
 
@@ -49,6 +47,34 @@ class Given:
     values: tuple[tuple[str, str], ...]
     operands: Words
     suspects: Words
+
+
+def forms_in(table: str) -> dict[str, Form]:
+    """Read a table with a command a line: `-ab` are its flags (`#` any digit), `-n=` letters with a value, `-U?` with
+    one that may be attached, `2..2` is its number of operands, which are NAMES, TEXTS or first a PATTERN."""
+    forms = dict[str, Form]()
+    for row in re.sub(r"\n +", " ", table.strip()).split("\n"):
+        names, _, rest = row.partition(":")
+        short, long, given = {"": "", "=": "", "?": ""}, list[str](), rest.split()
+        counts = next((word.split("..") for word in given if ".." in word), ["", ""])
+        for word in given:
+            if word.startswith("-"):
+                kind = word[-1] if word[-1] in "=?" else ""
+                short[kind] += word[1:].removesuffix(kind).replace("#", "0123456789")
+            elif word[0].islower():
+                long.append(word)
+        form = Form(
+            short[""],
+            short["="],
+            short["?"],
+            " ".join(long),
+            "texts" if "TEXTS" in given else "text first" if "PATTERN" in given else "paths",
+            int(counts[0] or 0),
+            int(counts[1] or _MANY),
+            "NAMES" in given,
+        )
+        forms |= dict.fromkeys(names.split(), form)
+    return forms
 
 
 # Scripts -----------------------------------------------------------------------------------------------------
@@ -87,85 +113,60 @@ _PRINTF = r"(?s)(?:[^%]|%%|%-?\d{0,3}s)*"
 
 # Table -------------------------------------------------------------------------------------------------------
 
-_SUM = Form("bt", long="binary text", least=1)
-_GREP = "ivnlLcowxHhsqaI" + _DIGITS
-FORMS: dict[str, Form] = {
-    "ls": Form(
-        "aAlh1RtSrdFispnogcuxCmkBbQNXvUfGHT",
-        long="all almost-all human-readable recursive reverse size inode directory full-time file-type classify? "
-        "sort= time= time-style= color? group-directories-first",
-        names_only=True,
-    ),
-    "<": Form(least=1, most=1),
-    "cat": Form("nbsAetvET", long="number number-nonblank squeeze-blank show-all show-ends show-tabs"),
-    **dict.fromkeys(("tac", "rev"), Form()),
-    "nl": Form("p", "bnwsvif", long="body-numbering= number-width="),
-    "column": Form("t", "s", long="table separator="),
-    "head": Form("qvz" + _DIGITS, "nc", long="lines= bytes= quiet verbose"),
-    "tail": Form("qvzr" + _DIGITS, "nc", long="lines= bytes= quiet verbose"),
-    "wc": Form("lwcmL", long="lines words bytes chars max-line-length"),
-    "grep": Form(
-        "ivnlLcowxrREFPGHhsqaIzbT" + _DIGITS,
-        "mABCe",
-        long="ignore-case invert-match word-regexp line-regexp count color? colour? files-with-matches "
-        "files-without-match max-count= only-matching quiet silent no-messages with-filename no-filename line-number "
-        "null after-context= before-context= context= text binary-files= exclude= exclude-dir= include= recursive "
-        "extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data",
-        operands="text first",
-    ),
-    **dict.fromkeys(("egrep", "fgrep"), Form(_GREP, "mABC", operands="text first")),
-    "rg": Form(
-        "isSvwxnNlcoFHIUPqua.0",
-        "egtTABCmMrdj",
-        long="ignore-case smart-case case-sensitive invert-match word-regexp line-regexp count color= colors= "
-        "files-with-matches files-without-match files max-count= only-matching quiet no-messages with-filename "
-        "no-filename line-number no-line-number column heading no-heading vimgrep json stats trim after-context= "
-        "before-context= context= text glob= iglob= type= type-not= max-depth= max-columns= fixed-strings pcre2 "
-        "regexp= multiline multiline-dotall replace= sort= sortr= hidden no-ignore no-ignore-vcs unrestricted null "
-        "passthru no-config",
-        operands="text first",
-    ),
-    "sed": Form("nErs", "e", long="quiet silent regexp-extended expression=", operands="text first"),
-    "awk": Form("", "F", operands="text first", least=1, text=_AWK),
-    "jq": Form("rcSeM", long="raw-output compact-output sort-keys", operands="text first", least=1, text=_JQ),
-    "sort": Form("nrufbhVgMdisc", "kt", long="numeric-sort reverse unique key= field-separator= check"),
-    "uniq": Form("cduiz", "fsw", long="count repeated unique ignore-case", most=1),
-    "cut": Form("sz", "dfcb", long="delimiter= fields= characters= bytes= complement only-delimited"),
-    "tr": Form("dscCt", long="delete squeeze-repeats complement", operands="texts", least=1, most=2),
-    "paste": Form("sz", "d", long="serial delimiters="),
-    "comm": Form("123", least=2, most=2),
-    "cmp": Form("slb", long="silent quiet verbose", least=2, most=2),
-    "diff": Form(
-        "uqwbBiyNaspcetE" + _DIGITS,
-        "UCW",
-        long="unified? brief ignore-all-space ignore-space-change ignore-blank-lines ignore-case side-by-side text "
-        "color? context? new-file suppress-common-lines width= show-c-function",
-        least=2,
-        most=2,
-    ),
-    "stat": Form("tfx", "c", long="format= printf= terse file-system", least=1, names_only=True),
-    "file": Form("bihN", long="brief mime mime-type mime-encoding", least=1),
-    "du": Form(
-        "shackmbx",
-        "d",
-        long="summarize human-readable all total bytes max-depth= apparent-size one-file-system",
-        names_only=True,
-    ),
-    "df": Form("hTikmaP", long="human-readable print-type inodes all portability"),
-    "tree": Form("adfpshugDFCnJirvtUQLI", long="dirsfirst gitignore noreport", names_only=True),
-    "basename": Form("az", "s", long="multiple suffix=", operands="texts", least=1),
-    "dirname": Form("z", operands="texts", least=1),
-    "realpath": Form("ems", long="relative-to=", names_only=True),
-    "readlink": Form("femn", long="canonicalize", least=1, names_only=True),
-    **dict.fromkeys(("md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum"), _SUM),
-    "echo": Form(operands="texts"),
-    "printf": Form(operands="texts", least=1, text=_PRINTF),
-    "printenv": Form(operands="texts", least=1, most=1, text="|".join(sorted(KNOWN))),
-    "test": Form("fdersxLhw", least=1, most=1, names_only=True),
-    "base64": Form("di", "w", long="decode wrap=", most=1),
-    "xxd": Form("bpiu", most=1),
-}
+FORMS = forms_in("""
+ls: NAMES -aAlh1RtSrdFispnogcuxCmkBbQNXvUfGHT all almost-all human-readable recursive reverse size inode directory
+    full-time file-type classify? sort= time= time-style= color? group-directories-first
+<: 1..1
+cat: -nbsAetvET number number-nonblank squeeze-blank show-all show-ends show-tabs
+tac rev:
+nl: -p -bnwsvif= body-numbering= number-width=
+column: -t -s= table separator=
+head: -qvz# -nc= lines= bytes= quiet verbose
+tail: -qvzr# -nc= lines= bytes= quiet verbose
+wc: -lwcmL lines words bytes chars max-line-length
+grep: PATTERN -ivnlLcowxrREFPGHhsqaIzbT# -mABCe= ignore-case invert-match word-regexp line-regexp count color?
+    colour? files-with-matches files-without-match max-count= only-matching quiet silent no-messages with-filename
+    no-filename line-number null after-context= before-context= context= text binary-files= exclude= exclude-dir=
+    include= recursive extended-regexp fixed-strings basic-regexp perl-regexp regexp= line-buffered null-data
+egrep fgrep: PATTERN -ivnlLcowxHhsqaI# -mABC=
+rg: PATTERN -isSvwxnNlcoFHIUPqua.0 -egtTABCmMrdj= ignore-case smart-case case-sensitive invert-match word-regexp
+    line-regexp count color= colors= files-with-matches files-without-match files max-count= only-matching quiet
+    no-messages with-filename no-filename line-number no-line-number column heading no-heading vimgrep json stats
+    trim after-context= before-context= context= text glob= iglob= type= type-not= max-depth= max-columns=
+    fixed-strings pcre2 regexp= multiline multiline-dotall replace= sort= sortr= hidden no-ignore no-ignore-vcs
+    unrestricted null passthru no-config
+sed: PATTERN -nErs -e= quiet silent regexp-extended expression=
+awk: 1.. PATTERN -F=
+jq: 1.. PATTERN -rcSeM raw-output compact-output sort-keys
+sort: -nrufbhVgMdisc -kt= numeric-sort reverse unique key= field-separator= check
+uniq: ..1 -cduiz -fsw= count repeated unique ignore-case
+cut: -sz -dfcb= delimiter= fields= characters= bytes= complement only-delimited
+tr: 1..2 TEXTS -dscCt delete squeeze-repeats complement
+paste: -sz -d= serial delimiters=
+comm: 2..2 -123
+cmp: 2..2 -slb silent quiet verbose
+diff: 2..2 -uqwbBiyNaspcetE# -UCW= unified? brief ignore-all-space ignore-space-change ignore-blank-lines
+    ignore-case side-by-side text color? context? new-file suppress-common-lines width= show-c-function
+stat: 1.. NAMES -tfx -c= format= printf= terse file-system
+file: 1.. -bihN brief mime mime-type mime-encoding
+du: NAMES -shackmbx -d= summarize human-readable all total bytes max-depth= apparent-size one-file-system
+df: -hTikmaP human-readable print-type inodes all portability
+tree: NAMES -adfpshugDFCnJirvtUQLI dirsfirst gitignore noreport
+basename: 1.. TEXTS -az -s= multiple suffix=
+dirname: 1.. TEXTS -z
+realpath: NAMES -ems relative-to=
+readlink: 1.. NAMES -femn canonicalize
+md5sum sha1sum sha256sum sha512sum cksum: 1.. -bt binary text
+echo: TEXTS
+printf: 1.. TEXTS
+printenv: 1..1 TEXTS
+test: 1..1 NAMES -fdersxLhw
+base64: ..1 -di -w= decode wrap=
+xxd: ..1 -bpiu
+""")
 """The allowed forms of each command. `git` and `find` have their own."""
+TEXTS = {"awk": _AWK, "jq": _JQ, "printf": _PRINTF, "printenv": "|".join(sorted(KNOWN))}
+"""What the first operand of a command must match."""
 
 QUERIES = r"""(?ax)
     (?:python3?|ruby|perl|php|node|deno|bun|tsc|rustc|uv|gcc|g\+\+|cc|c\+\+|clang|clang\+\+|make|cmake|ninja|bash|gdb
@@ -178,11 +179,9 @@ QUERIES = r"""(?ax)
     |seq(?:[ ]\d{1,6}){1,3} | uptime | free(?:[ ]-[hmgk])?"""
 """Whole commands that print versions, paths or facts about the machine, regardless of the workspace's files."""
 
-CHANGING = frozenset(
-    {
-        *("chgrp", "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mkfifo", "mv", "patch", "rm"),
-        *("rmdir", "rsync", "shred", "tar", "tee", "touch", "truncate", "unlink", "unzip", "zip"),
-    }
+CHANGING = set_of(
+    "chgrp chmod chown cp dd install ln mkdir mkfifo mv patch rm rmdir rsync shred tar tee touch truncate "
+    "unlink unzip zip"
 )
 """Programs known to change files, for the reason of a question."""
 

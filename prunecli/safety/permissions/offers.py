@@ -8,7 +8,7 @@ from prunecli.model.shell import Line
 from prunecli.safety.permissions.calls import Call
 from prunecli.safety.permissions.harm import CODE
 from prunecli.safety.permissions.harmless_commands import Words
-from prunecli.safety.permissions.places import Place, lies_in, real_path
+from prunecli.safety.permissions.places import Place, lies_in, real_path, set_of
 from prunecli.safety.permissions.rule_checks import allowing_rule, uncovered
 from prunecli.safety.permissions.rules import FETCH, Rule, parse_rule
 from prunecli.safety.permissions.scope import CommandScope
@@ -87,24 +87,16 @@ def _plain(path: str) -> str:
 # Commands ----------------------------------------------------------------------------------------------------
 
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "deno"})
-_INTERPRETERS = frozenset(
-    {"python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "bun", "tsx"}
-)
-_TAKES_PATHS = frozenset(
-    {
-        *("pytest", "ruff", "mypy", "pyright", "eslint", "tsc", "jest", "vitest", "rspec", "phpunit"),
-        *("shellcheck", "flake8", "pylint", "tox", "nox", "ctest", "gofmt", "golangci-lint", "prettier"),
-        *("black", "isort"),
-    }
+_INTERPRETERS = set_of("python python3 node ruby perl php bash sh zsh bun tsx")
+_TAKES_PATHS = set_of(
+    "pytest ruff mypy pyright eslint tsc jest vitest rspec phpunit shellcheck flake8 pylint tox nox ctest "
+    "gofmt golangci-lint prettier black isort"
 )
 """Programs that check or test: a rule may leave their arguments open."""
 _CREATES = frozenset({"mkdir", "touch"})
 """Programs that only create: a rule may leave open what, inside the workspace."""
-_ONLY_ONCE = frozenset(
-    {
-        *(".", "awk", "chmod", "chown", "cp", "dd", "eval", "exec", "export", "kill", "ln", "mv", "parallel"),
-        *("patch", "perl", "sed", "set", "source", "unset", "xargs"),
-    }
+_ONLY_ONCE = set_of(
+    ". awk chmod chown cp dd eval exec export kill ln mv parallel patch perl sed set source unset xargs"
 )
 """Programs whose exact arguments rarely come again, or which do something else each time with the same."""
 _SUBCOMMANDS = {

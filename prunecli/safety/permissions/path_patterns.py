@@ -161,19 +161,30 @@ def _tail(parts: list[str], last: str) -> str:
     return without_backtracking(out, "(?:/[^/]+)*")
 
 
-def _component(text: str) -> str:
-    """Return one component of a pattern as a regular expression; an unclosed bracket is a plain character."""
+@lru_cache(maxsize=512)
+def _component(text: str, *, wide: bool = False) -> str:
+    """Return one component of a pattern as a regular expression; an unclosed bracket is a plain character.
+
+    `wide`: it matches at least all that a shell's glob may match. A bracket ignores case, one with a range or a
+    negation stands for any character, since they depend on the locale, and one in an unknown form for any rest.
+    """
     out, at = list[str](), 0
     while at < len(text):
         character = text[at]
         negated = text[at + 1 : at + 2] in ("!", "^")
         end = text.find("]", at + 2 + negated) if character == "[" else -1
+        inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", text[at + 1 + negated : end]) if end > 0 else ""
+        if character == "[" and wide and not _PLAIN_BRACKET.match(text, at):
+            return without_backtracking(out, "[^/]*") + ".*"
         if end > 0:
-            inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", text[at + 1 + negated : end])
-            out.append(f"(?!/)[{'^' if negated else ''}{inner}]")
+            every = wide and (negated or "-" in inner)
+            out.append("[^/]" if every else f"(?!/)(?{'i' * wide}:[{'^' * negated}{inner}])")
             at = end
         elif character == "*":
             out += ["[^/]*"] if out[-1:] != ["[^/]*"] else []
+        elif character == "\\" and wide and at + 1 < len(text):
+            at += 1
+            out.append(re.escape(text[at]))
         else:
             out.append("[^/]" if character == "?" else re.escape(character))
         at += 1
@@ -216,14 +227,11 @@ def _files(base: str) -> Iterator[str]:
 
 
 # Globs and braces of a command line --------------------------------------------------------------------------
-#
-# Every answer includes at least bash's own expansion. A bracket ignores case, because its ranges depend on the
-# locale. A negated bracket stands for any character, and `?` and `[` also match a leading dot.
 
 _MAX_MATCHES = 1000
 _MAX_ENTRIES = 20_000
 _MAX_BRACES = 64
-_BRACKET = re.compile(r"\[([!^]?)([^]\[/\\][^]\[/\\]*)\]")
+_PLAIN_BRACKET = re.compile(r"\[[!^]?[\w.][\w.-]*\]", re.ASCII)
 
 
 _SECRET_NAMES = (
@@ -283,7 +291,7 @@ def braces(text: str) -> list[str]:
 @lru_cache(maxsize=512)
 def component_regex(part: str) -> re.Pattern[str]:
     """Return a pattern for everything that one component of a glob may match."""
-    return re.compile(_regex(part), re.DOTALL)
+    return re.compile(_component(part, wide=True), re.DOTALL)
 
 
 def chooses_secrets(glob: str) -> bool:
@@ -297,35 +305,6 @@ def chooses_secrets(glob: str) -> bool:
         ):
             return True
     return False
-
-
-def _regex(text: str) -> str:
-    star = "[^/]*"
-    out, at = list[str](), 0
-    while at < len(text):
-        if bracket := _BRACKET.match(text, at):
-            inner = re.sub(r"([\\&~|^\[])", r"\\\1", bracket[2])
-            try:
-                re.compile(f"[{inner}]")
-            except re.error:
-                inner = r"\w\W"
-            out.append("[^/]" if bracket[1] else f"(?i:[{inner}])")
-            at = bracket.end()
-            continue
-        character = text[at]
-        if character == "*":
-            out += [star] if out[-1:] != [star] else []
-        elif character == "?":
-            out.append("[^/]")
-        elif character == "[":  # a bracket in an unknown form may match anything from here on
-            return without_backtracking(out, star) + ".*"
-        elif character == "\\" and at + 1 < len(text):
-            at += 1
-            out.append(re.escape(text[at]))
-        else:
-            out.append(re.escape(character))
-        at += 1
-    return without_backtracking(out, star)
 
 
 def _names(folder: str) -> Iterator[tuple[str, bool]]:

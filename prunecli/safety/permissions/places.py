@@ -22,26 +22,25 @@ SYSTEM_READABLE = (
 )
 """Folders outside the workspace that may be read without asking: installed packages, without user data."""
 
-_STARTS_PROGRAMS = frozenset(
-    {
-        *(".git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig", ".husky", ".githooks"),
-        *("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "hgrc", ".prunecli", ".claude"),
-        *(".cursor", ".codex", ".gemini", ".opencode", ".aider.conf.yml", ".mcp.json", "agents.md"),
-        *("claude.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".windsurf"),
-        *("claude.local.md", ".agents", ".amazonq", ".continue", ".copilot", ".goosehints", ".junie"),
-        *(".kiro", ".roo", ".rules", "opencode.json", "opencode.jsonc", ".vscode", ".idea", ".zed", ".fleet"),
-        *(".devcontainer", ".vimrc", ".exrc", ".nvim.lua", ".dir-locals.el", ".envrc", ".direnv"),
-        *(".tool-versions", ".mise.toml", "mise.toml", ".mise", ".editorconfig", ".python-version"),
-        *(".node-version", ".nvmrc", ".ruby-version", "rust-toolchain", "rust-toolchain.toml", ".bashrc"),
-        *(".bash_profile", ".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile", ".inputrc"),
-        *(".bash_aliases", ".bash_logout", ".zlogin", ".zlogout", ".pdbrc", ".irbrc", ".pythonrc"),
-        *("mise.local.toml", ".mise.local.toml", "azure-pipelines.yml", "bitbucket-pipelines.yml"),
-        *(".drone.yml", ".buildkite", ".woodpecker", ".woodpecker.yml", ".gdbinit", ".lldbinit", ".config"),
-        *(".ssh", ".circleci", ".gitlab-ci.yml", "jenkinsfile", ".travis.yml", "package.json", ".cargo"),
-        *(".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", "bunfig.toml", ".bazelrc"),
-        *(".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "sitecustomize.py", "usercustomize.py"),
-        *("node_modules", ".venv", "venv", "site-packages", ".mvn", ".gradle", "pip.conf", ".pypirc"),
-    }
+
+def set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_STARTS_PROGRAMS = set_of(
+    ".git git~1 .gitmodules .gitattributes .gitconfig .husky .githooks lefthook.yml lefthook.yaml "
+    ".lefthook.yml .lefthook.yaml hgrc .prunecli .claude .cursor .codex .gemini .opencode .aider.conf.yml "
+    ".mcp.json agents.md claude.md gemini.md .cursorrules .windsurfrules .clinerules .windsurf "
+    "claude.local.md .agents .amazonq .continue .copilot .goosehints .junie .kiro .roo .rules opencode.json "
+    "opencode.jsonc .vscode .idea .zed .fleet .devcontainer .vimrc .exrc .nvim.lua .dir-locals.el .envrc "
+    ".direnv .tool-versions .mise.toml mise.toml .mise .editorconfig .python-version .node-version .nvmrc "
+    ".ruby-version rust-toolchain rust-toolchain.toml .bashrc .bash_profile .bash_login .profile .zshrc "
+    ".zshenv .zprofile .inputrc .bash_aliases .bash_logout .zlogin .zlogout .pdbrc .irbrc .pythonrc "
+    "mise.local.toml .mise.local.toml azure-pipelines.yml bitbucket-pipelines.yml .drone.yml .buildkite "
+    ".woodpecker .woodpecker.yml .gdbinit .lldbinit .config .ssh .circleci .gitlab-ci.yml jenkinsfile "
+    ".travis.yml package.json .cargo .npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs bunfig.toml .bazelrc "
+    ".pre-commit-config.yaml .pre-commit-hooks.yaml sitecustomize.py usercustomize.py node_modules .venv venv "
+    "site-packages .mvn .gradle pip.conf .pypirc"
 )
 """Files and folders that control other programs: git, shells, editors, package managers, build servers, agents.
 
@@ -57,7 +56,7 @@ _OBEYED_PATHS = re.compile(
 )
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 _GIT_CONFIGS = frozenset({".gitconfig", "gitconfig", ".gitmodules", "config.worktree"})
-CREDENTIALS = r"""(?ix)
+_CREDENTIALS = r"""(?ix)
     ://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
     | [?&][\w-]*(?:token|key|secret|pass|auth)[\w-]*=
     | (?:token|(?<!ask)pass|secret|extraheader|api-?key)[\w-]*\s*=\s*\S
@@ -154,7 +153,7 @@ def holds_credentials(path: str) -> bool:
     if name not in _GIT_CONFIGS and not (name == "config" and re.search(r"(?i)/\.?git/", path)):
         return False
     try:
-        return re.search(CREDENTIALS, small_text(Path(path))) is not None
+        return re.search(_CREDENTIALS, small_text(Path(path))) is not None
     except (OSError, ValueError):
         return os.path.isfile(path)
 

@@ -13,26 +13,21 @@ from prunecli.safety.permissions.git import GIT_FORMS, git_leads_elsewhere
 from prunecli.safety.permissions.harmless import is_listed, read_command
 from prunecli.safety.permissions.harmless_commands import CHANGING, Words, sed_doubt
 from prunecli.safety.permissions.path_patterns import expand
-from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_system, resolve
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_system, resolve, set_of
 from prunecli.safety.permissions.risky_options import may_execute_or_write, unnamed
 from prunecli.safety.permissions.scope import CommandScope
 
 _CHANGING_GIT = frozenset({"branch", "tag", "remote", "stash", "worktree", "config"})
 """git commands whose harmless forms only list; a rule that names one allows the other forms on purpose."""
-_GIT_TO_NAME = frozenset(
-    {
-        *("archive", "bisect", "bundle", "citool", "config", "cvsserver", "daemon", "difftool"),
-        *("filter-branch", "for-each-repo", "gui", "hook", "imap-send", "instaweb", "maintenance"),
-        *("merge-index", "mergetool", "p4", "rebase", "request-pull", "send-email", "shell", "submodule"),
-        *("svn", "var", "web--browse"),
-    }
+_GIT_TO_NAME = set_of(
+    "archive bisect bundle citool config cvsserver daemon difftool filter-branch for-each-repo gui hook "
+    "imap-send instaweb maintenance merge-index mergetool p4 rebase request-pull send-email shell submodule "
+    "svn var web--browse"
 )
 """git commands that start programs; `bash(git *)` does not cover them."""
 _GIT_HELPER = re.compile(r"credential.*|remote-.+|.+--.+")
 """Helpers of git that print credentials, or run what the words after them or the input say."""
-_GIT_VALUES = frozenset(
-    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"}
-)
+_GIT_VALUES = set_of("-C -c --git-dir --work-tree --namespace --config-env --attr-source")
 """Options before the subcommand of git whose value is the next word."""
 _STARTS = frozenset({("python", "-m"), ("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec")})
 """Commands whose next word is the program that they start."""

@@ -23,148 +23,67 @@ _EXECUTES_OR_WRITES = rf"(?i)--(?:[\w-]*-)?(?:{_LONG_NAMES.replace(' ', '|')})"
 _LONG = tuple(_LONG_NAMES.replace("-?", "-").split())
 _ABBREVIATES = frozenset({"git", "npm", "tar", "curl", "wget", "make", "gmake", "man", "rsync", "zip", "gdb"})
 """Programs that accept abbreviated long options."""
+_LETTERS = """\
+python, python3, bash, sh, zsh, dash, ksh, fish, jest, vitest: c; node, deno, bun, tsx, ts-node: epr
+ruby, lua: eErnl; perl: eErnMmd; php: BEFRrd; gcc, g++, cc, c++, clang, clang++: oB
+gdb, lldb, psql, mysql, sqlite3: ceoSsfx; rsync: oFSe; vim, vi, nvim: ceoSsuUwW; emacs: flx; ssh: oFEI
+scp, sftp: oFSD; git: cOx; git clone: cu; tar: IFP; curl: oOKTDc; wget: OoPeia; make, gmake: fE; ninja: f
+gradle, gradlew: I; man: PHC; less: oO; fd: xX; zip: T; unzip: d; pytest, py.test: cop; npx: cp; eslint: cfo
+prettier: w; tree, strace: o; tcpdump: zw; xxd: r; env: S; docker: v; osascript: e; sort: oT; sed: if"""
 _SHORT = {
-    **dict.fromkeys(("python", "python3", "bash", "sh", "zsh", "dash", "ksh", "fish"), "c"),
-    **dict.fromkeys(("node", "deno", "bun", "tsx", "ts-node"), "epr"),
-    **dict.fromkeys(("ruby", "lua"), "eErnl"),
-    "perl": "eErnMmd",
-    "php": "BEFRrd",
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), "oB"),
-    **dict.fromkeys(("gdb", "lldb", "psql", "mysql", "sqlite3"), "ceoSsfx"),
-    "rsync": "oFSe",
-    **dict.fromkeys(("vim", "vi", "nvim"), "ceoSsuUwW"),
-    "emacs": "flx",
-    "ssh": "oFEI",
-    **dict.fromkeys(("scp", "sftp"), "oFSD"),
-    "git": "cOx",
-    "git clone": "cu",
-    "tar": "IFP",
-    "curl": "oOKTDc",
-    "wget": "OoPeia",
-    **dict.fromkeys(("make", "gmake"), "fE"),
-    "ninja": "f",
-    **dict.fromkeys(("gradle", "gradlew"), "I"),
-    "man": "PHC",
-    "less": "oO",
-    "fd": "xX",
-    "zip": "T",
-    "unzip": "d",
-    "pytest": "cop",
-    "py.test": "cop",
-    "npx": "cp",
-    "eslint": "cfo",
-    "prettier": "w",
-    "jest": "c",
-    "vitest": "c",
-    "tree": "o",
-    "strace": "o",
-    "tcpdump": "zw",
-    "xxd": "r",
-    "env": "S",
-    "docker": "v",
-    "osascript": "e",
-    "sort": "oT",
-    "sed": "if",
-    "tee": "",
+    program: letters.strip()
+    for row in re.split("[;\n]", _LETTERS)
+    for programs, _, letters in [row.partition(":")]
+    for program in map(str.strip, programs.split(","))
 }
 """Letters of short options that execute something or write to a named file."""
 _FIRST = r"^(?:-\S+ (?:[^\s-]\S* )?)*"
 """The options before a subcommand."""
+_NAMES = r"""
+gh glab hub: auth|api|alias|ext|extensions?|secret|ssh-key|gpg-key|config|cs|codespace|variable|token|copilot
+aws: configure|sts|secretsmanager|sso|iam create|ssm (?:get|start)-\S*|[\w-]+ (?:decrypt|generate-\S+
+    |get-\S*(?:login|token|credentials?|password|secret|authorization)\S*)
+gcloud: (?:(?:alpha|beta|preview) )?(?:auth|secrets|config|compute (?:ssh|scp|config-ssh)|\S.* (?:get-credentials
+    |generate-login-token|keys create|ssh))
+az: account get-access-token|keyvault|login|ad sp|ssh|\S.*(?:keys? |credentials?|expose-token)
+kubectl oc: exec|cp|config|debug|plugin|edit|attach|rsh|login|extract|whoami|create token|proxy|run|port-forward
+    |(?:get|describe)\b.*\bsecrets?
+helm: get|plugin|registry
+docker podman: (?:(?:container|image|builder|buildx|service|stack|pod|machine|system) )?(?:run|exec|cp|create
+    |login|commit|build|bake|compose|config|plugin|context|secret|deploy|kube|unshare|ssh)
+npm pnpm yarn bun: exec|x|dlx|create|init|innit|config|c|get|set|token|login|adduser|publish|profile|pack|explore
+    |edit|pkg (?:set|delete)
+cargo: login|publish|owner|yank
+go: env .*-w|generate|tool
+pip pip3: config|download|wheel
+uv poetry: publish|config|auth|self
+terraform tofu: console|output|show|state|login
+pulumi: config|console|login|stack
+heroku fly flyctl vercel netlify railway: config|auth|env|secrets?|variables|ssh|run|tokens?|console|pull
+    |\w+:(?:credentials|exec|psql|console)
+vault op pass security: \w+
+ansible-vault: view|decrypt|edit
+redis-cli: .*\b(?:eval|config|module|script|function|shutdown|acl|migrate|replicaof|slaveof|debug)
+sqlite3~ (?:^|\s)\.(?!(?:tables?|schema|headers?|mode|index(?:es)?|databases|dump|show|help|version)\b)[a-z]
+    |(?:file|extension|edit|fsdir)\b|\battach\b|\bvacuum\b|--(?:extract|create|insert|update)
+psql~ \\(?:!|o|copy|i|g|w|e|s)|\b(?:program|copy|pg_read\w*|lo_\w*)\b
+mysql mariadb~ \\[!TP.]|\b(?:system|source|(?:out|dump|in)file|load_file|tee|pager)\b
+cmake ctest~ (?:^|\s)-[PECS]\b|--install|(?:COMPILER|LAUNCHER|PROGRAM|COMMAND|INCLUDE|FILE)\w*(?::\w+)?=
+gpg~ secret|(?:^|\s)-\w*d|--decrypt|--exec|-program
+openssl~ ^(?:enc|pkey|rsa|dsa|ec|pkcs\d+|engine|gen\w+|s_\w+)\b|(?:^|\s)-(?:out|engine|provider)
+vim vi nvim view less more most~ (?:^|\s)\+
+python python3~ (?:^|\s)-\w*m ?(?:pip|ensurepip|timeit|pdb|code|http\.server)\b
+deno: eval|repl
+mvn mvnw~ \bexec:|-Dexec\.
+curl~ %output\{|--variable[ =]%
+env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace~ (?:^|\s)(?![.\d]+[smhd]?(?:\s|$)
+    |\w+=)[^-\s]
+"""
+"""Programs and a pattern of words: after `:` those where a subcommand may stand, after `~` anywhere."""
 _TO_NAME = {
-    program: _FIRST + rf"(?:{pattern})\b" if anchored else pattern
-    for programs, anchored, pattern in (
-        (
-            "gh glab hub",
-            True,
-            "auth|api|alias|ext|extensions?|secret|ssh-key|gpg-key|config|cs|codespace|variable|token|copilot",
-        ),
-        (
-            "aws",
-            True,
-            "configure|sts|secretsmanager|sso|iam create|ssm (?:get|start)-\\S*|[\\w-]+ (?:decrypt|generate-\\S+"
-            "|get-\\S*(?:login|token|credentials?|password|secret|authorization)\\S*)",
-        ),
-        (
-            "gcloud",
-            True,
-            "(?:(?:alpha|beta|preview) )?(?:auth|secrets|config|compute (?:ssh|scp|config-ssh)"
-            "|\\S.* (?:get-credentials|generate-login-token|keys create|ssh))",
-        ),
-        (
-            "az",
-            True,
-            "account get-access-token|keyvault|login|ad sp|ssh|\\S.*(?:keys? |credentials?|expose-token)",
-        ),
-        (
-            "kubectl oc",
-            True,
-            "exec|cp|config|debug|plugin|edit|attach|rsh|login|extract|whoami|create token|proxy|run|port-forward"
-            "|(?:get|describe)\\b.*\\bsecrets?",
-        ),
-        ("helm", True, "get|plugin|registry"),
-        (
-            "docker podman",
-            True,
-            "(?:(?:container|image|builder|buildx|service|stack|pod|machine|system) )?(?:run|exec|cp|create|login"
-            "|commit|build|bake|compose|config|plugin|context|secret|deploy|kube|unshare|ssh)",
-        ),
-        (
-            "npm pnpm yarn bun",
-            True,
-            "exec|x|dlx|create|init|innit|config|c|get|set|token|login|adduser|publish|profile|pack|explore|edit"
-            "|pkg (?:set|delete)",
-        ),
-        ("cargo", True, "login|publish|owner|yank"),
-        ("go", True, "env .*-w|generate|tool"),
-        ("pip pip3", True, "config|download|wheel"),
-        ("uv poetry", True, "publish|config|auth|self"),
-        ("terraform tofu", True, "console|output|show|state|login"),
-        ("pulumi", True, "config|console|login|stack"),
-        (
-            "heroku fly flyctl vercel netlify railway",
-            True,
-            "config|auth|env|secrets?|variables|ssh|run|tokens?|console|pull|\\w+:(?:credentials|exec|psql|console)",
-        ),
-        ("vault op pass security", True, "\\w+"),
-        ("ansible-vault", True, "view|decrypt|edit"),
-        (
-            "redis-cli",
-            True,
-            ".*\\b(?:eval|config|module|script|function|shutdown|acl|migrate|replicaof|slaveof|debug)",
-        ),
-        (
-            "sqlite3",
-            False,
-            r"(?:^|\s)\.(?!(?:tables?|schema|headers?|mode|index(?:es)?|databases|dump|show|help|version)\b)[a-z]"
-            r"|(?:file|extension|edit|fsdir)\b|\battach\b|\bvacuum\b|--(?:extract|create|insert|update)",
-        ),
-        ("psql", False, r"\\(?:!|o|copy|i|g|w|e|s)|\b(?:program|copy|pg_read\w*|lo_\w*)\b"),
-        (
-            "mysql mariadb",
-            False,
-            r"\\[!TP.]|\b(?:system|source|(?:out|dump|in)file|load_file|tee|pager)\b",
-        ),
-        (
-            "cmake ctest",
-            False,
-            r"(?:^|\s)-[PECS]\b|--install|(?:COMPILER|LAUNCHER|PROGRAM|COMMAND|INCLUDE|FILE)\w*(?::\w+)?=",
-        ),
-        ("gpg", False, r"secret|(?:^|\s)-\w*d|--decrypt|--exec|-program"),
-        (
-            "openssl",
-            False,
-            r"^(?:enc|pkey|rsa|dsa|ec|pkcs\d+|engine|gen\w+|s_\w+)\b|(?:^|\s)-(?:out|engine|provider)",
-        ),
-        ("vim vi nvim view less more most", False, r"(?:^|\s)\+"),
-        ("python python3", False, r"(?:^|\s)-\w*m ?(?:pip|ensurepip|timeit|pdb|code|http\.server)\b"),
-        ("deno", True, "eval|repl"),
-        ("mvn mvnw", False, r"\bexec:|-Dexec\."),
-        ("curl", False, r"%output\{|--variable[ =]%"),
-        (
-            "env xargs timeout nice nohup stdbuf setsid time watch parallel sudo doas strace",
-            False,
-            r"(?:^|\s)(?![.\d]+[smhd]?(?:\s|$)|\w+=)[^-\s]",
-        ),
+    program: _FIRST + rf"(?:{pattern})\b" if anchored == ":" else pattern
+    for programs, anchored, pattern in re.findall(
+        r"(?m)^([\w -]+?)([:~]) (.*)$", re.sub(r"\n {4}", "", _NAMES)
     )
     for program in programs.split()
 }

@@ -14,20 +14,16 @@ from prunecli.safety.permissions.harm import UNLISTED, described
 from prunecli.safety.permissions.harmless import is_listed, located, read_command
 from prunecli.safety.permissions.harmless_commands import Words
 from prunecli.safety.permissions.path_patterns import braces, expand, is_glob
-from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_inside, resolve
+from prunecli.safety.permissions.places import Place, TooMany, Unresolvable, is_inside, resolve, set_of
 from prunecli.safety.permissions.prefix_rules import open_doubt
 from prunecli.safety.permissions.rules import Rule, command_allowed, line_named, text_named
 from prunecli.safety.permissions.scope import CommandScope
 
 _MAX_WORDS = 400
 """Maximum words of a line to check as paths. The user is asked about longer lines."""
-_CHANGES_STATE = frozenset(
-    {
-        *("cd", "pushd", "popd", "export", "set", "unset", "shopt", "alias", "unalias", "source", "."),
-        *("eval", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray", "trap", "exec"),
-        *("enable", "hash", "builtin", "umask", "ulimit", "getopts", "printf", "let", "dirs", "shift", "env"),
-        "disown",
-    }
+_CHANGES_STATE = set_of(
+    "cd pushd popd export set unset shopt alias unalias source . eval declare typeset local readonly read "
+    "mapfile readarray trap exec enable hash builtin umask ulimit getopts printf let dirs shift env disown"
 )
 """Builtins that change the meaning of later commands in the line. A `cd` inside the workspace is followed."""
 _MAX_FOLDERS = 8

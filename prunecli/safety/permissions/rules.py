@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from prunecli.model.shell import Doubt, Glob, Line, Open, parse
 from prunecli.safety.permissions import path_patterns
+from prunecli.safety.permissions.places import set_of
 from prunecli.tools.registry import names
 from prunecli.tools.searching.glob import without_backtracking
 from prunecli.util.errors import ConfigError
@@ -33,19 +34,13 @@ _SPEAKS_FOR = {"read": "read", "edit": "edit", "run": "bash", "fetch": FETCH}
 """The rule name that matches every call with this effect, by any tool."""
 _HINT = "write it like bash(git status), bash(npm run test:*), edit(src/**), read(~/.ssh/**), write or *"
 
-_HIDE_COMMANDS = frozenset(
-    {
-        *("sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "source", ".", "alias", "trap", "xargs"),
-        *("parallel", "ssh", "su", "script", "busybox", "toybox"),
-    }
+_HIDE_COMMANDS = set_of(
+    "sh bash dash zsh ksh fish eval source . alias trap xargs parallel ssh su script busybox toybox"
 )
 """Programs that can start commands from a file or a pipe, which their arguments do not show."""
-_NAME_COMMANDS = frozenset(
-    {
-        *("sudo", "doas", "runuser", "chroot", "env", "command", "exec", "builtin", "nohup", "timeout"),
-        *("time", "nice", "ionice", "stdbuf", "setsid", "find", "fd", "watch", "strace", "flock", "unshare"),
-        *("npx", "awk", "gawk", "mawk", "perl", "ruby", "python", "python3", "node", "php", "lua"),
-    }
+_NAME_COMMANDS = set_of(
+    "sudo doas runuser chroot env command exec builtin nohup timeout time nice ionice stdbuf setsid find fd "
+    "watch strace flock unshare npx awk gawk mawk perl ruby python python3 node php lua"
 )
 """Programs whose arguments name the command they start."""
 _RUNS_IN_GIT = frozenset({"-c", "-x", "--exec", "foreach", "run"})

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from prunecli.safety.permissions.places import lies_in_kept
+from prunecli.safety.permissions.places import lies_in_kept, set_of
 from prunecli.safety.permissions.rules import starts_others
 from prunecli.util.frozen import frozen
 from prunecli.util.lazy import lazy
@@ -34,9 +34,7 @@ _NEEDS_MORE = r"""(?x)
 """Commands, where one may start, that write to the repository, or files that control other programs without naming
 these files. A sandbox keeps both read-only."""
 _READS_SECRET = ("reads ", "may read ")
-_PROGRAMS = frozenset(
-    {"git", "npm", "pnpm", "yarn", "bun", "corepack", "husky", "lefthook", "pre-commit", "uv", "poetry"}
-)
+_PROGRAMS = set_of("git npm pnpm yarn bun corepack husky lefthook pre-commit uv poetry")
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
 RULES = (
