@@ -29,7 +29,7 @@ class ModelSettings:
 
     `max_tokens` limits the answer; `thinking` is in the endpoint's form. With `cache_ttl` None, no breakpoints are
     set; with `effort` "", the model's default applies; with `context_management` None, none is sent. `without` are
-    the optional fields that the endpoint rejected.
+    the optional fields that the endpoint rejected. Without `breakpoints`, the endpoint caches every prefix by itself.
     """
 
     name: str
@@ -40,6 +40,7 @@ class ModelSettings:
     effort: str = ""
     context_management: Mapping[str, Json] | None = None
     without: frozenset[str] = frozenset()
+    breakpoints: bool = True
 
 
 def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
@@ -49,7 +50,9 @@ def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
     """
     messages = context.messages()
     request = replace(
-        _request(context, model, messages, cache_marks(context, len(messages), cut)),
+        _request(
+            context, model, messages, cache_marks(context, len(messages), cut) if model.breakpoints else ()
+        ),
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
         context_management=model.context_management,

@@ -24,17 +24,28 @@ SAME_PREFIX = 0.98
 """Reports of the same prefix differ by less than this factor."""
 
 
+def learned_ms(assumed: int, lasted: int, lost: int) -> int:
+    """Return how long an endpoint that does not tell keeps a prefix, in ms: as assumed, at least the longest pause
+    that one outlived, and less than the shortest that one did not (0: none)."""
+    longest = max(assumed, lasted)
+    return min(longest, lost) if lost else longest
+
+
 class Cache:
     """The stored prefixes of the current branch, and the last use by each model.
 
     `marks`: the numbers of items before the breakpoints of the last request. `ttl`: the lifetime of a prefix, as last
-    reported.
+    reported. `lasted_ms`: the longest pause after which the prefix of the last request was still there; `lost_ms`:
+    the shortest after which it was gone, 0 for none. Endpoints that cache by themselves do not tell how long.
     """
 
     def __init__(self, context: Fold) -> None:
         self._context = context
         self._used: dict[str, int] = {}
         self.ttl: CacheTtl | None = None
+        self.lasted_ms = self.lost_ms = 0
+        self._last = ("", 0, 0)
+        """The model of the last request, its items, and the tokens of its prompt, 0 if an edit changed them since."""
         self.clear()
 
     def clear(self) -> None:
@@ -52,6 +63,8 @@ class Cache:
     def sent(self, marks: tuple[int, ...]) -> None:
         """Record that a request with breakpoints at the end of these messages was sent."""
         wire = self._context.wire
+        model, items, prompt = self._last
+        self._last = model, len(self._context.items), prompt if wire.kept >= items else 0
         if marks or self._stored:
             messages = len(wire)  # fewer than were sent if the log is damaged
             self.marks = [wire.items_before(at + 1) for at in marks if at < messages]
@@ -66,6 +79,7 @@ class Cache:
         if (read := usage.cache_read_input_tokens) is None:
             self._use(model, at)
             return False
+        self._learn(model, usage, at)
         if self._use(model, at):
             self.ttl = reported_ttl(usage) or self.ttl
         if not self.marks and not self._stored:
@@ -75,8 +89,29 @@ class Cache:
             left = [pair for pair in self._stored.items() if pair[1] * SAME_PREFIX <= read]
             self._stored = dict(left)
             self._most = max(self._stored.values(), default=0)
-        self._store(added | dict.fromkeys(self.marks[-1:], usage.prompt_tokens - usage.input_tokens))
+        written = (
+            usage.cache_creation_input_tokens is not None
+        )  # else the endpoint stores the prompt by itself
+        whole = usage.prompt_tokens - (usage.input_tokens if written else 0)
+        self._store(added | dict.fromkeys(self.marks[-1:], whole))
         return True
+
+    def _learn(self, model: str, usage: Usage, at: int) -> None:
+        """Learn from an answer after a pause whether the prompt of the request before it was still stored."""
+        before, items, prompt = self._last
+        pause = at - self.last_use(model)
+        if before == model and prompt >= LEAST_CACHED:
+            if 2 * (usage.cache_read_input_tokens or 0) > prompt:
+                self.lasted_ms = max(self.lasted_ms, pause)
+            elif pause >= SHORT_TTL_MS:  # sooner, it is a miss by chance
+                self.lost_ms = min(self.lost_ms or pause, pause)
+        self._last = model, items, usage.prompt_tokens
+
+    @property
+    def learned(self) -> tuple[CacheTtl | None, tuple[int, int]]:
+        """What the endpoint tells of its lifetime, and what pauses have shown: the longest that a prefix outlived,
+        and the shortest that it did not, in ms; 0 for none."""
+        return self.ttl, (self.lasted_ms, self.lost_ms)
 
     def billed(self, record: Record) -> int | None:
         """Return the time of a record if it bills a request that the endpoint stored for the current model: the last

@@ -154,6 +154,8 @@ def cold(context: Context, market: Market) -> str:
     """Return why the endpoint has nothing of this session in its cache, or ""."""
     if context.last_response is None:
         return "nothing cached yet"
+    if market.read and market.read == market.write:
+        return "this endpoint caches nothing"
     used = last_use(context, market)
     if not used:
         return "the model changed: its cache is cold"

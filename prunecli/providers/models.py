@@ -18,7 +18,7 @@ from prunecli.context.expectations import Expectations
 from prunecli.model.claude import SHORT_NAMES, claude_version, is_bound
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json, Usage
-from prunecli.model.requests import CacheTtl
+from prunecli.model.requests import TTL_MS, CacheTtl
 from prunecli.plugins.features import features
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
@@ -26,6 +26,16 @@ from prunecli.util.paths import Places
 
 ALIASES: Mapping[str, str] = MappingProxyType({**SHORT_NAMES, "demo": "demo"})
 """Short names for the newest model of each family, and the demo."""
+
+CacheKind: TypeAlias = Literal["", "breakpoints", "automatic", "paid", "none"]
+"""How an endpoint caches prompts. `breakpoints`: written for a price where a request says so, and kept for minutes
+(Anthropic). `automatic`: by itself, written for nothing, with a discount to read and an uncertain lifetime (OpenAI up
+to GPT-5.5, DeepSeek, Gemini). `paid`: with paid writes and a known lifetime (GPT-5.6 and newer). `none`: not at all.
+"" is unknown."""
+
+AUTOMATIC_MS = 10 * 60 * 1000
+"""The assumed lifetime of an automatic cache in ms, until a session shows a longer or a shorter one. OpenAI's guide
+says five to ten minutes without use; many endpoints keep prefixes for hours."""
 
 Binding: TypeAlias = Literal["", "conversation", "account"]
 
@@ -81,6 +91,7 @@ class ModelInfo:
     `output_config.effort`; both are None if unknown. `binding` tells whether thinking is bound to the conversation
     before it, or also to the account. `assumed` names the model whose window and limits are assumed for a newer one.
     `vision`: the model accepts images, None if unknown. `told_prices`: the prices are those that the endpoint lists.
+    `cache_kind` is "" if the prices tell it; `cache_minutes` is the lifetime of a prefix, 0 for the one requested.
     """
 
     name: str
@@ -96,6 +107,24 @@ class ModelInfo:
     vision: bool | None = None
     provider: str = ""
     told_prices: bool = False
+    cache_kind: CacheKind = ""
+    cache_minutes: float = 0
+
+    @property
+    def cache(self) -> CacheKind:
+        """How the model's prompts are cached, as far as known."""
+        prices = self.prices
+        if self.cache_kind or prices.input is None:
+            return self.cache_kind
+        if prices.cache_read is None:
+            return "none"
+        return "breakpoints" if prices.cache_write_5m else "automatic"
+
+    def lifetime_ms(self, ttl: CacheTtl) -> int:
+        """Return how long a cached prefix is kept, in ms, if requests ask for `ttl`."""
+        if self.cache_minutes:
+            return round(self.cache_minutes * 60_000)
+        return AUTOMATIC_MS if self.cache == "automatic" else TTL_MS[ttl]
 
     @property
     def assumption(self) -> str:
@@ -111,7 +140,9 @@ class ModelInfo:
         return bands[-1] if bands else self.prices
 
 
-_DEMO = ModelInfo("demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0, 0.0))
+_DEMO = ModelInfo(
+    "demo", 200_000, UNKNOWN_MAX_OUTPUT, Prices(0.0, 0.0, 0.0, 0.0, 0.0), cache_kind="breakpoints"
+)
 
 
 class ModelTable:
@@ -257,8 +288,12 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
 
 
 def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | None]:
-    """Return the prices of reading and writing cached tokens with the lifetime `ttl`; None if unknown."""
-    return prices.cache_read, prices.cache_write(ttl) or prices.input
+    """Return the prices of reading and writing cached tokens with the lifetime `ttl`; None if unknown.
+
+    Without a price of their own, both cost the same as input: reading where nothing is cached, writing where it is
+    free."""
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    return read, prices.cache_write(ttl) or prices.input
 
 
 def token_factor(name: str) -> float:
@@ -292,6 +327,8 @@ def _info(name: str, row: Mapping[str, Json]) -> ModelInfo:
         row.get("binding", ""),
         vision=row.get("vision"),
         provider=str(row.get("provider", "")),
+        cache_kind=row.get("cache", ""),
+        cache_minutes=float(row.get("cache_minutes", 0)),
     )
 
 

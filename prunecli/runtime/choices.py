@@ -8,6 +8,7 @@ from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
+from prunecli.context.cache import learned_ms
 from prunecli.context.compaction import Options
 from prunecli.context.economics import Market
 from prunecli.context.economics import Prices as CachePrices
@@ -15,7 +16,7 @@ from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import claude_version, is_bound, reads_summaries
 from prunecli.model.messages import Json, Media, Usage
-from prunecli.model.requests import COMPACTION, SEARCH, TTL_MS, CacheTtl
+from prunecli.model.requests import COMPACTION, SEARCH, CacheTtl
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
@@ -24,6 +25,7 @@ from prunecli.providers.optional_fields import (
     CONTEXT_MANAGEMENT_BETA,
     EFFORT,
 )
+from prunecli.providers.registry import DEFAULT
 from prunecli.providers.thinking import (
     betas_for,
     efforts_for,
@@ -45,8 +47,9 @@ class Choices:
     `asked` is the model named on the command line, and `kept` the model of a resumed session; "" for none.
     `refused_by` returns the optional fields that the endpoint rejects for a model. Without `expectations`, results
     are not held back. `losing()`: pruning has cost more than it saved. `kept_for` is the cache lifetime that the
-    endpoint reports, which may ignore the one requested. `model` has the window, prices and limits of
-    the session's model, and `refused` the fields that are rejected for it. Equal choices have equal options.
+    endpoint reports, which may ignore the one requested, and `pauses` are those of `Cache.learned`. `model` has the
+    window, prices and limits of the session's model, and `refused` the fields that are rejected for it. Equal choices
+    have equal options.
     """
 
     config: Config
@@ -60,6 +63,7 @@ class Choices:
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
     kept_for: CacheTtl | None = None
+    pauses: tuple[int, int] = (0, 0)
     model: ModelInfo = field(init=False)
     refused: frozenset[str] = field(init=False)
 
@@ -113,8 +117,23 @@ class Choices:
         edits = self._context_edits
         betas = (*betas_for(thinking), *([CONTEXT_MANAGEMENT_BETA] if edits else []))
         return ModelSettings(
-            info.name, most, thinking, ttl, betas, effort, {"edits": edits} if edits else None, self.refused
+            info.name,
+            most,
+            thinking,
+            ttl,
+            betas,
+            effort,
+            {"edits": edits} if edits else None,
+            self.refused,
+            breakpoints=self.breakpoints,
         )
+
+    @property
+    def breakpoints(self) -> bool:
+        """Whether requests say where a cached prefix ends. Endpoints of other protocols cache all prefixes, unless
+        they bill for it."""
+        messages = self.config.service(self.model.name).provider == DEFAULT
+        return messages or self.model.cache not in ("automatic", "none")
 
     @property
     def _context_edits(self) -> list[Json]:
@@ -181,7 +200,9 @@ class Choices:
 
     @property
     def ttl_ms(self) -> int:
-        return TTL_MS[self.cache_ttl]
+        """How long a cached prefix is kept, in ms. An automatic cache shows its lifetime in the session."""
+        assumed = self.model.lifetime_ms(self.cache_ttl)
+        return learned_ms(assumed, *self.pauses) if self.model.cache == "automatic" else assumed
 
     @property
     def _compaction(self) -> Options:
@@ -193,7 +214,8 @@ class Choices:
     def _market(self) -> Market:
         """The prices for the gate; no prices if the endpoint reports no cache use."""
         info, ttl = self.model, self.cache_ttl
-        read, write = cache_prices(info.prices, ttl) if self.caches else (None, None)
+        priced = self.caches or info.cache == "none"
+        read, write = cache_prices(info.prices, ttl) if priced else (None, None)
         longer = ((above, *cache_prices(prices, ttl), prices.output) for above, prices in info.bands)
         return Market(
             None,
@@ -202,7 +224,7 @@ class Choices:
             read,
             write,
             self.config.pruning.engage_ratio,
-            info.prices.output if self.caches else None,
+            info.prices.output if priced else None,
             self._compaction.limit(self.window) if self._compaction.enabled else 0,
             tuple(
                 CachePrices(above, more, most, output)

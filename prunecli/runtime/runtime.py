@@ -301,7 +301,7 @@ class Runtime:
         endpoint = context.caches, model.asked, model.kept, self.refusals.of
         recall = "recall" in self.tools and (context.tool_names is None or "recall" in context.tool_names)
         before = self.config, dict(context.settings), self.connections.info_of, recall
-        now = Choices(*before, *endpoint, self.expectations, self.balance.losing, context.cache.ttl)
+        now = Choices(*before, *endpoint, self.expectations, self.balance.losing, *context.cache.learned)
         if self._choices is None or self._choices != now:
             self._choices = now
         return self._choices

@@ -7,7 +7,7 @@ from typing import Any
 from prunecli.model.messages import Usage
 from prunecli.providers.models import ModelTable, cost
 from prunecli.runtime.offered_models import listed_prices, with_prices
-from prunecli.session.digest import LONG_PROMPT, Digest
+from prunecli.session.digest import LONG_PROMPTS, Digest
 from prunecli.session.session_search import Hit
 from prunecli.session.store import Listed
 from prunecli.util.figures import age, counted, in_tokens, money, short
@@ -32,9 +32,10 @@ class Costs:
         recorded, spent = listed_prices(digest.prices), 0.0
         for model, usage in digest.usage().items():
             info = with_prices(self.table.info(model), recorded)
-            long = digest.usage_long().get(model, Usage())
-            spent += cost(_difference(usage, long), info, "5m", 0) or 0.0
-            spent += cost(long, info, "5m", LONG_PROMPT + 1) or 0.0
+            for above, longest in zip((0, *LONG_PROMPTS), (*LONG_PROMPTS, 0), strict=True):
+                more = digest.usage_above(longest, model)
+                spent += cost(_difference(usage, more), info, "5m", above + 1) or 0.0
+                usage = more
         return spent
 
 

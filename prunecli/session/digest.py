@@ -27,7 +27,7 @@ from prunecli.session.titles import TITLE, title_of
 from prunecli.util.figures import short
 
 PROMPT_CHARS = 300
-LONG_PROMPT = 100_000
+LONG_PROMPTS = (100_000, 200_000, 272_000)
 """Prompt tokens above which some models have other prices."""
 _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\{"seq":(\d{1,15}),"timestamp":(\d{1,15}),"type":"(\w{1,40})"')
 _TELLING = frozenset(
@@ -68,7 +68,8 @@ class Digest:
     """The facts about a session. Times are in unix ms.
 
     `spent` maps each model to [requests, input, output, cache read, cache written] in tokens, and if there are any,
-    searches and the tokens written for an hour; `spent_long` counts only prompts of more than LONG_PROMPT tokens.
+    searches and the tokens written for an hour; `spent_above` counts only prompts of more than one of LONG_PROMPTS
+    tokens, by that number and the model ("200000 gpt-5.5").
     A copy does not count again what its original has spent.
     `prices` are those that the session recorded (the setting `model.prices`). `context` is the prompt tokens of the
     last request; `prompts` and `entries` are counts. `subject` is the title of the first prompt that has one, in a
@@ -96,7 +97,7 @@ class Digest:
     entries: int = 0
     context: int = 0
     spent: dict[str, list[int]] = field(default_factory=dict)
-    spent_long: dict[str, list[int]] = field(default_factory=dict)
+    spent_above: dict[str, list[int]] = field(default_factory=dict)
     prices: dict[str, Json] = field(default_factory=dict)
 
     @property
@@ -117,9 +118,9 @@ class Digest:
     def usage(self) -> Mapping[str, Usage]:
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}
 
-    def usage_long(self) -> Mapping[str, Usage]:
-        """Return the part of `usage` from prompts of more than LONG_PROMPT tokens."""
-        return {model: Usage(*counts[1:]) for model, counts in self.spent_long.items()}
+    def usage_above(self, tokens: int, model: str) -> Usage:
+        """Return the part of a model's `usage` from prompts of more than this many tokens, one of LONG_PROMPTS."""
+        return Usage(*self.spent_above.get(f"{tokens} {model}", ())[1:])
 
     def take(self, line: bytes) -> bool:
         """Process the next line of the file. Return False if it is not a record of a session."""
@@ -182,8 +183,11 @@ class Digest:
             usage.cache_creation_input_tokens or 0,
             *([usage.web_search_requests or 0, hour] if usage.web_search_requests or hour else []),
         )
-        for sums in (self.spent, self.spent_long)[: 1 + (usage.prompt_tokens > LONG_PROMPT)]:
-            sums[model] = [old + new for old, new in zip_longest(sums.get(model, []), found, fillvalue=0)]
+        longer = [
+            (self.spent_above, f"{above} {model}") for above in LONG_PROMPTS if usage.prompt_tokens > above
+        ]
+        for sums, key in ((self.spent, model), *longer):
+            sums[key] = [old + new for old, new in zip_longest(sums.get(key, []), found, fillvalue=0)]
 
     def to_text(self) -> str:
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, separators=(",", ":"))

@@ -11,7 +11,7 @@ from prunecli.model.claude import is_bound
 from prunecli.model.messages import Usage
 from prunecli.providers import models
 from prunecli.providers.models import ALIASES, ModelInfo, ModelTable, Prices, cost, token_factor
-from prunecli.session.digest import LONG_PROMPT
+from prunecli.session.digest import LONG_PROMPTS
 from prunecli.util.errors import ConfigError
 from tests.endpoint import MODELS
 
@@ -244,7 +244,7 @@ def test_a_request_costs_by_the_band_of_its_whole_prompt(table: ModelTable):
 
 
 def test_every_band_begins_where_session_lists_part_their_sums(table: ModelTable):
-    assert {above for name in table.names() for above, _ in table.info(name).bands} == {LONG_PROMPT}
+    assert {above for name in table.names() for above, _ in table.info(name).bands} == set(LONG_PROMPTS)
 
 
 def test_the_user_s_prices_hold_in_every_band():

@@ -31,9 +31,10 @@ from tests.waiting import DEADLINE
 TABLE = ModelTable.load(Path(prunecli.__file__).parent / "data")
 
 
-@pytest.mark.parametrize("model", ["claude-haiku-5-5", "claude-opus-5-5"])
+@pytest.mark.parametrize("model", ["claude-haiku-5-5", "claude-opus-5-5", "gpt-5.5", "gemini-2.5-pro"])
 def test_short_and_long_prompts_are_priced_apart(model: str) -> None:
     usages = [Usage(100, 50, 60_000, 2_000), Usage(5, 70, 99_000, 995), Usage(9, 30, 100_000, 4_000)]
+    usages += [Usage(9, 30, 199_000, 991), Usage(9, 30, 200_000, 4_000), Usage(1, 40, 300_000)]
     digest = Digest()
     for seq, usage in enumerate(usages):
         assert digest.take(

@@ -21,9 +21,11 @@ from prunecli.context.tokens import TokenCounter
 from prunecli.model.events import AssistantMessage, AttemptBilled, Event, Record, RequestSent, UserMessage
 from prunecli.model.messages import Json, Usage, thinking_blocks
 from prunecli.model.requests import TTL_MS, reported_ttl
-from prunecli.providers.models import token_factor
+from prunecli.providers.models import CacheKind, token_factor
 from prunecli.util.frozen import frozen
 
+BLOCK = 128
+"""Tokens of a block of an automatic cache."""
 LOOK_BACK = 19
 """A breakpoint finds a stored prefix that ends at most this many blocks before it."""
 
@@ -32,8 +34,10 @@ LOOK_BACK = 19
 class PrefixCache:
     """One endpoint's cache for one session.
 
-    `fixed` is the tokens of system prompt and tools. `totals` are the tokens up to the end of each item of the
-    request laid out last, beginning with `fixed`. `changed`: that request does not begin with the previous one.
+    `kind` is how the endpoint caches: an automatic cache reads any prefix of the last request, in blocks of 128
+    tokens, and has no breakpoints; the others as above. `fixed` is the tokens of system prompt and tools. `totals`
+    are the tokens up to the end of each item of the request laid out last, beginning with `fixed`. `changed`: that
+    request does not begin with the previous one.
 
     `_chain` identifies each of those prefixes. `_cuts` are the stored ones among them that the last request read or
     stored, as numbers of items. `_others` are all other stored prefixes, with the times of their last responses. A
@@ -43,6 +47,7 @@ class PrefixCache:
     fixed: int
     ttl_ms: int
     minimum: int = LEAST_CACHED
+    kind: CacheKind = "breakpoints"
     totals: list[float] = field(default_factory=list)
     changed: bool = False
     _context: Context | None = None
@@ -52,6 +57,7 @@ class PrefixCache:
     _lost: bool = False
     _answered: int = 0
     _factor: float = 0.0
+    _same: int = 0
 
     def lay_out(self, context: Context, model: str) -> None:
         """Lay out the request again after changes in the context since the last one."""
@@ -75,7 +81,8 @@ class PrefixCache:
         same = 0
         while same < len(before) and keep + same < len(chain) and before[same] == chain[keep + same]:
             same += 1
-        self.changed, self._lost = same < len(before), False
+        self.changed, self._lost = same < len(before), self.kind == "automatic" and same < len(before)
+        self._same = keep + same
         while self._cuts and self._cuts[-1] >= keep + same:
             self._others[before[self._cuts.pop() - keep]] = self._answered
             self._lost = True
@@ -106,6 +113,10 @@ class PrefixCache:
         return self._read(self._alive(now), marks)
 
     def _read(self, alive: Sequence[int], marks: Sequence[int]) -> tuple[int, int]:
+        if self.kind == "automatic":
+            place = self._same - 1 if alive else -1
+            tokens = min(int(self.totals[place]), self.tokens - 1) // BLOCK * BLOCK if place >= 0 else 0
+            return (place, tokens) if tokens >= self.minimum else (0, 0)
         place = next((at for at in reversed(alive) if self._is_found(at, marks)), -1)
         return (0, 0) if place < 0 else (place, round(self.totals[place]))
 
@@ -141,6 +152,10 @@ class PrefixCache:
         are stored from the response on; without any, what it reads and the whole request."""
         alive = self._alive(now)
         place, read = self._read(alive, marks)
+        if self.kind in ("automatic", "none"):
+            self._cuts, self._answered = [0], answered
+            read = 0 if self.kind == "none" else read
+            return Usage(self.tokens - read, output_tokens, read, 0)
         self._renew(alive, place, now)
         self._answered = answered
         stored = 0

@@ -30,14 +30,13 @@ class Rates:
 
 
 def rates_of(prices: Prices, ttl: CacheTtl) -> Rates:
-    """Return the rates for a model's prices. If an endpoint has no price for cached tokens, they cost the same as
-    input."""
+    """Return the rates for a model's prices. Cached tokens cost the same as input where an endpoint has no price for
+    them, or writes them for nothing: then they are input."""
     known = prices.input or 0.0
-    write = prices.cache_write(ttl)
     return Rates(
         known,
         known if prices.cache_read is None else prices.cache_read,
-        known if write is None else write,
+        prices.cache_write(ttl) or known,
         RELATIVE_OUTPUT * known if prices.output is None else prices.output,
     )
 

@@ -24,7 +24,7 @@ from prunecli.features.replay.script import Script, Step, script_of
 from prunecli.features.replay.series import Series
 from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json, ToolUse
-from prunecli.model.requests import TTL_MS, CacheTtl, Preamble, takes, tool_names
+from prunecli.model.requests import CacheTtl, Preamble, takes, tool_names
 from prunecli.model.touches import named
 from prunecli.providers.models import token_factor
 from prunecli.providers.tokenizer import counter
@@ -174,7 +174,8 @@ class Stage:
         """Return the inputs for playing a script under a setting. `peak` is the largest prompt without pruning, in
         tokens."""
         window = self._window(script, peak)
-        model = self.table.name(next(iter(script.models), ""))
+        recorded = next(iter(script.models), "")
+        model, info = self.table.name(recorded), self.table.info(recorded)
         preamble = script.preamble or self._preamble(script, window)
         fixed = self.fixed
         if fixed is None:
@@ -194,10 +195,11 @@ class Stage:
             self.table.name,
             preamble,
             fixed,
-            TTL_MS[self.ttl],
+            info.lifetime_ms(self.ttl),
             self.expectations.reply_tokens,
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
             self.factor_of,
+            cache=info.cache or "breakpoints",
             summary_tokens=self.expectations.summary_tokens if self.summaries and not script.numbered else 0,
         )
 

@@ -42,7 +42,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Block, Json, ToolUse, Usage, tool_uses
 from prunecli.model.requests import PREAMBLE
-from prunecli.providers.models import token_factor
+from prunecli.providers.models import CacheKind, token_factor
 from prunecli.session.completing import next_timestamp
 from prunecli.util.frozen import frozen
 
@@ -75,6 +75,7 @@ class Part:
     spill: Spill | None = None
     factor_of: Callable[[str], float] = token_factor
     summary_tokens: int = 0
+    cache: CacheKind = "breakpoints"
 
 
 @frozen
@@ -130,7 +131,7 @@ class Replayer:
         self.context = Context(script.counter, part.factor_of, billed=False)
         self.context.counts.sizes_of = script.sizes_of
         self.row = Row(script.name, script.agent, part.strategy, part.gate, part.spill is not None)
-        self.cache = PrefixCache(part.fixed, part.ttl_ms)
+        self.cache = PrefixCache(part.fixed, part.ttl_ms, kind=part.cache)
         self.places: dict[int, int] = {}
         self.sources: dict[int, int] = {}
         self.regrets = Regrets(script, self, part.reply_tokens)
@@ -302,7 +303,8 @@ class Replayer:
             self.row.thinking_breaks += self.cache.changed
             self.row.edits_in_round += self.cache.changed and in_tool_round(self.context)
         wire = self.context.wire
-        marks = cache_marks(self.context, len(wire), terms.policy.cut(self.context))
+        breaks = self.part.cache in ("breakpoints", "paid")
+        marks = cache_marks(self.context, len(wire), terms.policy.cut(self.context)) if breaks else ()
         self._add(RequestSent(name, self.cache.tokens, "", marks), at)
         earlier = self._asked.before if self._asked else ()
         self._asked = Asked(model, at, terms, broke, (*earlier, *pruned))

@@ -117,7 +117,7 @@ class Trial:
         """Play the session with its own prunes; return the tokens and the cost of its prompts."""
         part = self._stage.part(script, Setting(NO_PRUNING, "always", spill=False))
         context = Context(script.counter, part.factor_of, billed=False)
-        cache = PrefixCache(part.fixed, part.ttl_ms)
+        cache = PrefixCache(part.fixed, part.ttl_ms, kind=part.cache)
         tokens, cost, now, sent = 0, 0.0, 0, -1
         for record in self._records:
             event = record.event
