@@ -1,30 +1,35 @@
-"""/prune-config: show the pruning options and their sources, and change one for the session."""
+"""/prune-config: choose a strategy, and show and change the options of pruning."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from prunecli.commands.command import NEAR, Effect, Say, Table, words_brought
+from prunecli.commands.command import NEAR, Effect, Say, ShowScreen, Table, words_brought
+from prunecli.config.declared import choices
 from prunecli.config.keys import nearest, parse
 from prunecli.config.references import import_own
 from prunecli.config.save import save
-from prunecli.config.typed import got
+from prunecli.config.typed import expected, got
 from prunecli.runtime import Runtime
 from prunecli.util.errors import UsageError
 
+TRY = "prune-config try"
+"""The command of a feature whose module has `trial_of(runtime, *names)`: what each strategy would have cost."""
+
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Show pruning options; "pi.prune_protect 20000" sets one."""
+    """Choose a strategy and options; "gate always" sets one."""
     words = arguments.split()
     keep = "--save" in words
     rest = " ".join(word for word in words if word != "--save")
     if not rest:
-        return [_table(runtime)]
+        screen = "prunecli.tui.screens.strategies:StrategiesScreen"
+        return [ShowScreen(screen, (runtime,), lambda: [strategies_table(runtime), _table(runtime)])]
     key, _, text = rest.partition(" ")
     if not text:
         name = key.removeprefix("pruning.")
         if (of_table := _table(runtime, name)).rows:
             return [of_table]
-        for option, shown, origin in _options(runtime):
+        for option, shown, origin, _ in options(runtime):
             if option == name:
                 return [Say(f"{key} = {shown}    ({origin})")]
         _check(runtime, key)
@@ -50,7 +55,7 @@ def _check(runtime: Runtime, key: str) -> None:
     if runtime.config.has(key):
         return
     near = nearest(name, known, NEAR)
-    names = ", ".join(name for name, *_ in _options(runtime))
+    names = ", ".join(name for name, *_ in options(runtime))
     raise UsageError(
         f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),
         f"options: {names}; /prune-config pi shows those of the strategy pi",
@@ -64,30 +69,48 @@ def _known(runtime: Runtime) -> list[str]:
 
 
 def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
-    """Return the completions: a table of options, or an option with its value."""
-    if before:
+    """Return the completions: a table of options or any option, or behind an option its values."""
+    if not before:
+        known = _known(runtime)
+        shown = {name: value for name, value, *_ in options(runtime)}
+        tables = dict.fromkeys(name.partition(".")[0] for name in known if "." in name)
+        more = ((name, shown.get(name) or _meaning(runtime, name)) for name in known)
+        return [*((name, "All of its options") for name in tables), *more]
+    if " " in before or not runtime.config.has(before):
         return []
-    options = {name: value for name, value, _ in _options(runtime)}
-    tables = dict.fromkeys(name.partition(".")[0] for name in _known(runtime) if "." in name)
-    return [*((name, "All of its options") for name in tables), *options.items()]
+    value = runtime.config.value(before)
+    now = value if isinstance(value, str) else json.dumps(value)
+    known_values = dict.fromkeys(_values(runtime, before.removeprefix("pruning.")), "")
+    if before.removeprefix("pruning.") == "strategy":
+        known_values = {name: runtime.config.strategies.sentence(name) for name in known_values}
+    return list({**({now: "current"} if value is not None else {}), **known_values, now: "current"}.items())
 
 
-def _options(runtime: Runtime, table: str = "") -> tuple[tuple[str, str, str], ...]:
+def _values(runtime: Runtime, name: str) -> tuple[str, ...]:
+    if name == "strategy":
+        return runtime.config.strategies.names()
+    schema = runtime.config.schema
+    item = schema.find(schema.resolve(parse(name) or ()))
+    return () if item is None else ("true", "false") if item.type is bool else choices(item.type)
+
+
+def options(runtime: Runtime, table: str = "") -> tuple[tuple[str, str, str, str], ...]:
+    """Return the options of pruning, and of the strategies in use or the given one: name, value, origin, meaning."""
     also = [table] if table in runtime.config.strategies.names() else []
     names = dict.fromkeys((*runtime.config.pruning.strategies, *also))
     rows = tuple(
-        _option(runtime, key.removeprefix("pruning."), value, origin)
+        (*_option(runtime, name := key.removeprefix("pruning."), value, origin), _meaning(runtime, name))
         for key, value, origin in runtime.config.items(names)
         if key.startswith("pruning.")
     )
     if (on := runtime.choices.pruning) != runtime.config.pruning.enabled:
         toggled = ("enabled", json.dumps(on), "/prune-toggle")
-        rows = tuple(toggled if row[0] == "enabled" else row for row in rows)
+        rows = tuple((*toggled, row[3]) if row[0] == "enabled" else row for row in rows)
     return rows
 
 
 def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[str, str, str]:
-    """Return the row of an option. A cap that is not set is shown with its value in effect."""
+    """Return an option with its value and origin. A cap that is not set is shown with its value in effect."""
     if value is not None:
         return name, json.dumps(value), origin
     cap = getattr(runtime.choices.caps, name.removeprefix("spill."), 0) if name.startswith("spill.") else 0
@@ -99,9 +122,35 @@ def _option(runtime: Runtime, name: str, value: object, origin: str) -> tuple[st
     )
 
 
+def _meaning(runtime: Runtime, name: str) -> str:
+    """Return what an option means, and its range."""
+    schema = runtime.config.schema
+    item = schema.find(schema.resolve(parse(name) or ()))
+    if item is None:
+        return ""
+    what = expected(item)
+    return f"{item.doc} {what[0].upper()}{what[1:]}.".strip()
+
+
+def strategies_table(runtime: Runtime, costs: Callable[[str], str] | None = None) -> Table:
+    """Return the strategies, each with a sentence, and with what this session would have cost if that is known."""
+    known, now = runtime.config.strategies, runtime.config.pruning.strategies
+    rows = [
+        (
+            "●" if name in now else "",
+            name,
+            known.sentence(name),
+            *([costs(name)] if costs else []),
+        )
+        for name in known.names()
+    ]
+    headings = ("", "strategy", "what it does", *(["cost"] if costs else []))
+    return Table("Pruning strategies", headings, tuple(rows), (3,))
+
+
 def _table(runtime: Runtime, table: str = "") -> Table:
     more = (f"/prune-config {word}: {said}" for word, said in words_brought("prune-config"))
     note = " · ".join(("/prune-config NAME VALUE sets an option for this session; --save keeps it", *more))
     begins = table and f"{table}."
-    rows = tuple(row for row in _options(runtime, table) if row[0].startswith(begins))
-    return Table("Pruning options", ("option", "value", "from"), rows, note=note)
+    rows = tuple(row for row in options(runtime, table) if row[0].startswith(begins))
+    return Table("Pruning options", ("option", "value", "from", "meaning"), rows, note=note)

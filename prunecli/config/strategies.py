@@ -94,6 +94,18 @@ class Strategies(NamedTuple):
             ) from error
         return found if hasattr(found, "propose") else SimpleNamespace(propose=found)
 
+    def sentence(self, name: str) -> str:
+        """Return what a strategy does, by the first line of its module's docstring, and in brackets where it comes
+        from. For a module that cannot be imported, return why."""
+        try:
+            doc = (self.module(name).__doc__ or "") if self.has_module(name) else ""
+        except ConfigError as error:
+            return error.message
+        line = doc.strip().partition("\n")[0].removeprefix(name).strip(" :")
+        origin, _, text = line.removeprefix("(").partition("): ") if line.startswith("(") else ("", "", line)
+        text = f"{text[:1].upper()}{text[1:]}"
+        return f"{text.removesuffix('.')} ({origin})." if origin else text
+
     def options_class(self, name: str) -> type:
         """Return the strategy's `Options`; `NoOptions` if it declares none or if `auto` has no file."""
         if name == AUTO and not self.has_module(name):

@@ -16,6 +16,7 @@ from prunecli.commands.command import (
     PickSession,
     Say,
     SetTheme,
+    ShowScreen,
     Submit,
     SwitchSession,
     Table,
@@ -202,27 +203,31 @@ async def test_prune_with_nothing_to_prune_says_why(tmp_path: Path) -> None:
     assert "Nothing to prune" in say(list(run_line(start(tmp_path / "home"), "/prune")))
 
 
+def pruning_options(runtime: Runtime) -> list[tuple[str, ...]]:
+    """Name, value and origin of each option, as /prune-config lists them without a screen."""
+    (screen,) = run_line(runtime, "/prune-config")
+    assert isinstance(screen, ShowScreen)
+    _, options = screen.instead()
+    assert isinstance(options, Table)
+    return [row[:3] for row in options.rows]
+
+
 async def test_prune_toggle_holds_for_the_session_and_is_recorded(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     assert "off" in say(list(run_line(runtime, "/prune-toggle")))
     assert runtime.session.records[-1].event == SettingChanged("pruning.enabled", False)
     assert not runtime.status().pruning
     assert runtime.policy.prunes(runtime.session.context) == []
-    (options,) = run_line(runtime, "/prune-config")
-    assert isinstance(options, Table)
-    assert ("enabled", "false", "/prune-toggle") in options.rows
+    assert ("enabled", "false", "/prune-toggle") in pruning_options(runtime)
     assert "off" in say(list(run_line(runtime, "/prune-toggle off"))), "also if it is off already"
     assert "expected nothing, on or off" in say(list(run_line(runtime, "/prune-toggle x")))
     assert "on" in say(list(run_line(runtime, "/prune-toggle")))
-    (options,) = run_line(runtime, "/prune-config")
-    assert isinstance(options, Table)
-    assert ("enabled", "true", "default") in options.rows
+    assert ("enabled", "true", "default") in pruning_options(runtime)
 
 
 def test_prune_config_shows_origins_and_changes_a_value_for_the_session(tmp_path: Path) -> None:
     runtime = start(tmp_path, sets=("pruning.strategy=pi",))
-    table = next(e for e in run_line(runtime, "/prune-config") if isinstance(e, Table))
-    assert ("pi.prune_protect", "40000", "default") in table.rows
+    assert ("pi.prune_protect", "40000", "default") in pruning_options(runtime)
     assert "20000" in say(list(run_line(runtime, "/prune-config pi.prune_protect 20000")))
     assert runtime.config.strategy_options("pi").prune_protect == 20_000
     assert "session" in say(list(run_line(runtime, "/prune-config pi.prune_protect")))

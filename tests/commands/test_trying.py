@@ -164,6 +164,14 @@ async def test_the_strategies_that_can_be_tried_are_completed(tmp_path: Path) ->
     assert next(iter(words)) == "try"
     assert words["gate"] == '"cache_aware"', "an option and its value"
     assert words["spill"] == "All of its options"
+    assert words["pi.prune_protect"].startswith("Tokens of the newest tool results to keep. An integer")
+    values = dict(arguments(runtime, "prune-config strategy "))
+    assert values["auto"] == "current"
+    assert values["pi"] == "Keep the newest results within a budget, prune the rest (pi-context-pruning 1.1)."
+    assert dict(arguments(runtime, "prune-config gate ")) == {"cache_aware": "current", "always": ""}
+    assert dict(arguments(runtime, "prune-config pi.prune_protect ")) == {"40000": "current"}
+    assert arguments(runtime, "prune-config no_such ") == []
+    assert arguments(runtime, "prune-config gate always ") == []
     found = dict(arguments(runtime, "prune-config try a"))
     assert found["auto"] == "current"
     assert found["aggressive"] == ""

@@ -1,4 +1,4 @@
-"""adaptive (OpenClaw): trim long old results as the context fills, then clear the oldest.
+"""adaptive (OpenClaw): trim long old results as the context fills, then prune the oldest.
 
 Always counts characters, regardless of the estimator; the window is four characters per token. aggressive
 shares its options and its choice of results.

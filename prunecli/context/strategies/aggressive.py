@@ -1,4 +1,4 @@
-"""aggressive (OpenClaw): clear every old result, regardless of the ratios.
+"""aggressive (OpenClaw): prune every old result, however full the context is.
 
 Options as in adaptive; only keep_last_assistants, hard_clear.placeholder and tools have an effect.
 """

@@ -1,4 +1,4 @@
-"""auto: the default. Clears every result whose expected gain is positive, when that breaks no cache or clearly pays.
+"""auto (the default): prune what costs more to keep than to fetch again, when the price is right.
 
 Clearing saves writing the result once more and reading it with each further request. It costs a request of its own if
 the result is needed again: its probability, by kind, age and size, and all other numbers come from

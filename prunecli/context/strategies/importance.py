@@ -1,4 +1,4 @@
-"""importance (tinyAgent): keep the n exchanges with the highest score, drop the rest.
+"""importance (tinyAgent): keep the n exchanges with the highest score, prune the rest.
 
 context/py documents the built-in score. A user function is called once per exchange and user turn:
 `function(view, exchange) -> number`; higher scores are kept longer.

@@ -1,4 +1,4 @@
-"""keep_last_n_steps (tinyAgent): drop all but the last n exchanges; user messages stay.
+"""keep_last_n_steps (tinyAgent): prune all but the last n exchanges; your messages stay.
 
 A step is an exchange, with or without calls; n <= 0 drops all but the one in progress.
 """

@@ -1,4 +1,4 @@
-"""no_pruning (tinyAgent): proposes nothing."""
+"""no_pruning (tinyAgent): prune nothing."""
 
 from prunecli.context.strategy import Proposal
 from prunecli.context.view import View

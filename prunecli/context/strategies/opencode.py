@@ -1,4 +1,4 @@
-"""opencode (OpenCode's compaction.prune): keep the newest results within a budget, clear the rest.
+"""opencode (OpenCode): keep the newest results within a budget, prune the rest.
 
 Unlike pi, the result that crosses the line is cleared, and the walk stops at the first result that this strategy has
 already cleared.

@@ -1,4 +1,4 @@
-"""pi (pi-context-pruning 1.1): keep the newest results within a budget, clear the rest.
+"""pi (pi-context-pruning 1.1): keep the newest results within a budget, prune the rest.
 
 Clears only once it is worth it. The walk goes from the newest result to the oldest.
 """

@@ -1,4 +1,4 @@
-"""prune_old_observations (tinyAgent): in older exchanges, shorten long tool results to their start.
+"""prune_old_observations (tinyAgent): in older exchanges, trim long tool results to their start.
 
 A text longer than max_length becomes its first max_length characters and "...".
 """

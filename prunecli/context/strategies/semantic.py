@@ -1,4 +1,4 @@
-"""semantic (tinyAgent): keep exchanges relevant to the newest prompt that repeat each other least.
+"""semantic (tinyAgent): keep the exchanges that fit the newest prompt best, prune the rest.
 
 A greedy choice by maximal marginal relevance within `max_tokens`, made once per user turn when not everything fits;
 later content of that turn is dropped last. The built-in vectors are those of terms by frequency. A user's embedder

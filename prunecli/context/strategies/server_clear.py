@@ -1,4 +1,4 @@
-"""server_clear: ask the endpoint to clear the oldest tool results itself. It keeps all thinking.
+"""server_clear (Anthropic): let the endpoint prune the oldest results itself; all thinking stays.
 
 It proposes no edit: each request names the rule. The endpoint applies the rule to its own copy of the conversation,
 after checking the thinking against the request. Source: `clear_tool_uses_20250919` of Anthropic's Messages API.

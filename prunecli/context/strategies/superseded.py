@@ -1,4 +1,4 @@
-"""superseded: clear results that a later one replaces, such as outdated reads and repeated searches.
+"""superseded: prune results that a later one replaces, such as outdated reads and repeated searches.
 
 A read or an attachment is superseded by a later one of the same path that covers its lines, by a later write of the
 whole file, and, unless it is the newest read before it, by a later edit. A listing or search is superseded by a later

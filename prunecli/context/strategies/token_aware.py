@@ -1,4 +1,4 @@
-"""token_aware (tinyAgent): keep the newest exchanges that fit a budget, drop the rest.
+"""token_aware (tinyAgent): keep the newest exchanges that fit a budget, prune the rest.
 
 The system prompt and the user's messages are counted first.
 """

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 
+from prunecli.agent.assemble import cache_marks
 from prunecli.context.spending import Paid
 from prunecli.context.state import Context
 from prunecli.context.tokens import Scale
@@ -125,14 +126,15 @@ class Trial:
                 cache.lay_out(context, part.name_of(event.model))
                 sent = record.timestamp
             elif isinstance(event, AssistantMessage | AttemptBilled) and is_request(event):
+                terms = part.terms(event.model)
                 if sent < 0:  # another agent does not record its requests
-                    cache.lay_out(context, part.name_of(event.model))
-                marks = context.cache.marks if sent >= 0 else ()
-                rates = part.terms(event.model).rates(cache.tokens)
-                at = sent if sent >= 0 else now
-                usage = cache.sent(at, record.timestamp, event.usage.output_tokens, marks)
+                    name, sent = part.name_of(event.model), now
+                    cache.lay_out(context, name)
+                    marks = cache_marks(context, len(context.wire), terms.policy.cut(context))
+                    context.apply(Record(record.seq, now, RequestSent(name, 0, "", marks)))
+                usage = cache.sent(sent, record.timestamp, event.usage.output_tokens, context.cache.marks)
                 if event.usage.prompt_tokens:
-                    tokens, cost = tokens + usage.prompt_tokens, cost + rates.cost(usage)
+                    tokens, cost = tokens + usage.prompt_tokens, cost + terms.rates(cache.tokens).cost(usage)
                 sent = -1 if isinstance(event, AssistantMessage) else sent
             context.apply(record)
             now = record.timestamp

@@ -37,8 +37,8 @@ FOLDED, OPEN, PLAIN = "▸ ", "▾ ", "  "
 class Rows(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--heading", "rows--marked"}
 
-    def __init__(self, table: Table) -> None:
-        super().__init__()
+    def __init__(self, table: Table, id: str | None = None) -> None:  # noqa: A002  # Textual's name
+        super().__init__(id=id)
         self.marked = -1
         self._take(table)
 
@@ -52,6 +52,24 @@ class Rows(ScrollView, can_focus=True):
         self._take(table)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.on_resize()
+
+    def mark(self, row: int) -> None:
+        """Mark a row, or the last one before it, and scroll to it; -1 for none."""
+        self.marked = max(-1, min(row, len(self._table.rows) - 1))
+        line, top, room = (
+            self._layout.line_of(self.marked),
+            self.scroll_offset.y,
+            max(1, self.size.height - 1),
+        )
+        if self.marked >= 0 and not top <= line < top + room:
+            self.scroll_to(
+                y=line if line < top else line - room + 1, animate=False, force=True, immediate=True
+            )
+        self.refresh()
+
+    def row_under(self, y: int) -> int:
+        """Return the row that is shown on a line of the widget, -1 for none."""
+        return self._layout.row_at(y - 1 + self.scroll_offset.y) if y else -1
 
     def lines_in(self, room: int) -> int:
         return len(Layout(self._table, self._needed, room))
@@ -263,7 +281,7 @@ class UnfoldingRows(Rows):
             deeds[event.key]()
 
     def on_click(self, event: events.Click) -> None:
-        row = self._layout.row_at(event.y - 1 + self.scroll_offset.y) if event.y else -1
+        row = self.row_under(event.y)
         source = self._sources[row] if row >= 0 else -1
         if source >= 0 and self._below(source):
             event.stop()
