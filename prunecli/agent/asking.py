@@ -19,7 +19,7 @@ class Asked:
 
     `who` is the task that asks, "" for the session's own agent. Commands that already ran where nothing counts are
     asked about with their `proposal`, whose changes Yes applies; or, if they are to run `again`, with what the
-    sandbox `blocked`, which Yes opens for them.
+    sandbox `blocked`, which Yes opens for them. `wall` says what is around commands, in words.
     """
 
     call: ToolUse
@@ -30,6 +30,7 @@ class Asked:
     proposal: "Proposal | None" = None
     again: bool = False
     blocked: Blocked = NOTHING
+    wall: str = ""
 
 
 @frozen

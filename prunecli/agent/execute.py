@@ -199,7 +199,8 @@ class Executor:
                 why, overruled = ruling.reason or "a hook asks", True
                 verdict = Verdict("ask", why, may_change_files=verdict.may_change_files)
             case "allow" if verdict.kind == "ask" and not verdict.firm:
-                verdict = replace(verdict, kind="allow", reason="a hook allows it", rules=(), granted=True)
+                why = "a hook allows it"
+                verdict = replace(verdict, kind="allow", reason=why, rules=(), granted=True, trial=False)
         return replace(ready, verdict=verdict, note=ruling.note, overruled=overruled)
 
     async def _one(self, ready: Ready) -> None:

@@ -37,7 +37,7 @@ class SessionGatekeeper:
     additional allow rules while a custom command runs. `readable` are the real folders of skills, which may be read
     anywhere. `kept` returns the rules stored for the directory, which apply while it is trusted; `keep` stores
     another one. `added` returns the added folders, which count as workspace. `own` are prunecli's own folders, which
-    may always be read.
+    may always be read. `wall` says in words what is around commands.
     """
 
     rules: Rules
@@ -57,6 +57,7 @@ class SessionGatekeeper:
     keep: Callable[[str], None] = field(default=lambda _: None)
     added: Callable[[], tuple[Path, ...]] = tuple
     own: tuple[str, ...] = ()
+    wall: Callable[[], str] = field(default=str)
 
     @property
     def in_force(self) -> Rules:
@@ -91,6 +92,8 @@ class SessionGatekeeper:
         said = next(filter(None, map(self.claims, asked.touches.calls if asked.touches else ())), "")
         if said:
             asked = replace(asked, reason=f"{asked.reason}; it says that it {said}, which is not verified")
+        if asked.touches and asked.touches.runs:
+            asked = replace(asked, wall=self.wall())
         answer = await self.asker(asked)
         if answer.kind in ("always", "project"):
             self.granted = (*self.granted, *asked.rules)

@@ -239,8 +239,8 @@ class Proposing:
     # The end of a layer --------------------------------------------------------------------------------------
 
     async def _drop(self, why: str, answer: Answer | None = None, *, always: bool = False) -> None:
-        """Record the results of the commands, which the model gets without their changes. `always`: there may be
-        changes that nobody has seen."""
+        """Record the results of the commands, which the model gets without their changes, and drop the layer.
+        `always`: there may be changes that nobody has seen."""
         changes = len(self._proposal.changes) if self._proposal else 0
         for tried in self._held:
             if tried.kind == "allow" or not (self._proposal or always):
@@ -251,6 +251,7 @@ class Proposing:
             else:
                 tried.output = _noted(tried.output, why, dropped=changes)
         await self._record_all()
+        await self._drop_layer()  # the next command must not find them
 
     async def _record_all(self) -> None:
         held, self._held = self._held, []

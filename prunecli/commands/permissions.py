@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from prunecli.commands.command import Choice, Choose, Effect, Say
 from prunecli.runtime import Runtime
 from prunecli.runtime.added_folders import in_words
-from prunecli.safety.permissions.sandboxed import RULES
+from prunecli.safety.permissions.sandboxed import PROPOSED, RULES
 from prunecli.safety.permissions.verdict import MODES
 from prunecli.util.errors import ConfigError
 
@@ -51,7 +51,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     choices = tuple(Choice(mode, mode, _WHAT[mode], mode == keeper.mode) for mode in MODES)
     if sandbox := runtime.sandbox.line():
         inside = runtime.sandbox.inside()
-        lines += [sandbox, *(f"- {rule}" for rule in (RULES if inside.closed else RULES[-1:] * inside.there))]
+        about = (*PROPOSED * inside.proposes, *(RULES if inside.closed else RULES[-1:] * inside.there))
+        lines += [sandbox, *(f"- {line}" for line in about)]
     said: list[Effect] = [Say("\n".join(lines))] if lines else []
     return [*said, Choose("Permission mode", "permissions", choices)]
 

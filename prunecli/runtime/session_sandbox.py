@@ -27,7 +27,7 @@ class SessionSandbox:
     def __init__(self, setup: Setup, config: Config, keeper: SessionGatekeeper) -> None:
         self._make = setup.walls
         self._keeper = keeper
-        keeper.inside = self.inside
+        keeper.inside, keeper.wall = self.inside, self.wall
         self._config = config
         self._walls: Sandbox | None = None
         self._lock = threading.Lock()
@@ -74,6 +74,13 @@ class SessionSandbox:
         tight = walls.finds_all() and _enforced(self._keeper.in_force)
         proposes = tight and self._config.sandbox.proposals
         return SandboxedCommands(True, tight and walls.network is False, proposes)
+
+    def wall(self) -> str:
+        """Return what is around a command, as a question says it."""
+        walls = self.walls
+        if walls is None or walls.chosen().kind is None:
+            return "no sandbox, with your permissions"
+        return f"{walls.chosen().kind}, {network_in_words(walls.network)}"
 
     @property
     def word(self) -> str:

@@ -236,6 +236,12 @@ async def test_after_no_to_a_wall_nothing_runs_again() -> None:
     assert t.desk.applied == []
 
 
+async def test_after_no_to_a_wall_the_next_command_finds_nothing_of_what_was_dropped() -> None:
+    t = table(NO, YES)
+    await t.round("touch a; curl x", "touch b")
+    assert (len(t.desk.layers), t.desk.applied) == (2, ["b"])
+
+
 async def test_a_change_that_can_not_be_applied_is_asked_about_as_a_wall() -> None:
     t = table(YES)
     t.desk.refused = ((".git/hooks/x", "is a setting of the repository"),)

@@ -126,3 +126,12 @@ def test_a_second_run_gets_what_the_first_lacked_and_no_more() -> None:
     variable = explain("KeyError: 'API_TOKEN'", unset=("API_TOKEN",))
     assert (variable.network, variable.reads, variable.outside) == (False, (), False)
     assert variable.harm == "reads the variable API_TOKEN"
+
+
+def test_a_search_that_went_on_without_a_secret_is_no_reason_to_ask() -> None:
+    found = explain("a.py:1:x\ngrep: ./.env: Permission denied", hidden=("/w/.env",))
+    assert (found.harm, ".env may contain secrets" in found.line) == ("", True)
+    assert (
+        explain("cat: .env: Permission denied", hidden=("/w/.env",)).harm
+        == "reads .env, which may contain secrets"
+    )

@@ -157,6 +157,7 @@ class Questions:
     def _content(self, asked: Asked, sheet: Sheet) -> Content:
         """Return the change, or the command with its settings, and the reason for asking. Reads a file."""
         about = [escaped(f"Asked because: {sheet.reason}")] if sheet.reason else []
+        about += [escaped(sheet.wall)] if sheet.wall else []
         if sheet.diff is not None and (change := self._change(asked)) is not None:
             about = [escaped(sheet.beside), *about] if sheet.beside else about
             return [*change, text_content("  \n".join(about))] if about else change

@@ -172,6 +172,7 @@ def sheet_lines(sheet: Sheet) -> list[str]:
         lines += diff_lines(change.diff, most=1_000_000) if change.diff else []
     if sheet.reason:
         lines.append(f"Reason: {ours(sheet.reason)}")
+    lines += [f"{sheet.wall}."] if sheet.wall else []
     lines.append(f"1 or y: {sheet.yes}")
     if sheet.rule:
         lines.append(f"2 or a: yes, and don't ask again for {sheet.rule} until you quit")

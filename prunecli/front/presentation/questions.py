@@ -42,8 +42,8 @@ class Sheet:
 
     `text` is what will run, escaped line by line; a change is shown as a `diff` instead. `beside` has the settings of
     a command, such as its timeout, or the reason why an edit will fail. `rule` are the rules that the answer "always"
-    adds, and `covers` describes what they would allow. `changes` are what commands did that already ran; `yes` and
-    `no` are the answers.
+    adds, and `covers` describes what they would allow. `wall` says what is around commands. `changes` are what
+    commands did that already ran; `yes` and `no` are the answers.
     """
 
     title: str
@@ -54,6 +54,7 @@ class Sheet:
     beside: str = ""
     covers: str = ""
     changes: tuple[ShownChange, ...] = ()
+    wall: str = ""
     yes: str = YES
     no: str = NO
 
@@ -63,7 +64,7 @@ def sheet_of(
 ) -> Sheet:
     """Build the sheet of a call. Paths below the working directory are shown relative to it."""
     if asked.proposal or asked.again:
-        return _sheet_afterwards(asked)
+        return _sheet_afterwards(asked, cwd)
     given = _seen(asked.call.input, cwd)
     diff, beside = _diff(asked, read, str(given.get("path")))
     if asked.touches and asked.touches.runs:
@@ -93,6 +94,7 @@ def sheet_of(
         one_line(in_words(asked.rules)),
         beside,
         one_line(covers(asked.rules)),
+        wall=_wall(asked),
     )
 
 
@@ -101,7 +103,7 @@ def sheet_at(asked: Asked, cwd: Path) -> Sheet:
     return sheet_of(asked, partial(read_text, cwd=cwd), cwd, partial(is_missing, cwd=cwd))
 
 
-def _sheet_afterwards(asked: Asked) -> Sheet:
+def _sheet_afterwards(asked: Asked, cwd: Path) -> Sheet:
     """Build the sheet of commands that already ran where nothing counts."""
     commands = asked.touches.runs if asked.touches else ()
     first, _, more = (commands or ("",))[0].strip().partition("\n")
@@ -118,7 +120,7 @@ def _sheet_afterwards(asked: Asked) -> Sheet:
             "",
         )
     else:
-        title = f"Run {name} again{_with(asked)}?"
+        title = f"Run {name} again{_with(asked, cwd)}?"
     return Sheet(
         f"{one_line(asked.who)}: {title}" if asked.who else title,
         "\n".join(visible(_folded(command)) for command in commands),
@@ -127,18 +129,27 @@ def _sheet_afterwards(asked: Asked) -> Sheet:
         one_line(in_words(asked.rules)),
         covers=one_line(covers(asked.rules)),
         changes=changes,
+        wall=_wall(asked),
         yes=yes,
         no=no,
     )
 
 
-def _with(asked: Asked) -> str:
+def _wall(asked: Asked) -> str:
+    if not asked.wall or (asked.touches and asked.touches.outside) or asked.blocked.outside:
+        return ""  # the title says it
+    if asked.proposal:
+        return f"Ran in {asked.wall.partition(',')[0]} without network, on a layer over the workspace"
+    return f"Runs in {asked.wall}" if not asked.wall.startswith("no ") else f"Runs with {asked.wall}"
+
+
+def _with(asked: Asked, cwd: Path) -> str:
     """Return what a command gets in its second run."""
     blocked = asked.blocked
     if blocked.outside:
         return " outside the sandbox"
     if blocked.reads:
-        return f" and let it read {', '.join(map(one_line, blocked.reads))}"
+        return f" and let it read {', '.join(one_line(seen_from(path, cwd)) for path in blocked.reads)}"
     return " with network" if blocked.network else ""
 
 

@@ -37,6 +37,11 @@ _READS_SECRET = ("reads ", "may read ")
 _PROGRAMS = set_of("git npm pnpm yarn bun corepack husky lefthook pre-commit uv poetry")
 _BETWEEN = re.compile(r"""[\s"'`=:,;|&<>(){}\[\]@]+""")
 
+PROPOSED = (
+    "In ask mode, commands that no rule covers run on a layer over the workspace, and you are asked about what they"
+    " changed",
+    "In plan mode, they run on a layer that is thrown away",
+)
 RULES = (
     "Commands that only read run without asking, even outside the workspace, as far as the sandbox shows it",
     "In edits mode, other commands do too, except those that write with git, install packages, name files that"

@@ -30,6 +30,8 @@ _HOST = re.compile(
 CHANGES = "changes files of the workspace"
 _NETWORK = "needs network: {}"
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
+_SEARCHED = re.compile(r"(?:[efz]?grep|rg|ag|find|ls|du|tree|wc): ")
+"""The beginning of an error of a program that goes on with the other files, so nobody is asked about this one."""
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
 _WORD = re.compile(
     r"""'([^'\n]+)'|"([^"\n]+)"|‘([^’\n]+)’|(?:^|(?<=[\s=:(`]))([~./][^\s'"`:;,|&<>()]*)""",
@@ -87,19 +89,28 @@ def explain(
         )
     if (found := reached_for(f"{output}\n{command}", reached)).line:
         return found
-    if _REFUSED.search(output):
-        for path in hidden:
-            name = _last(path)
-            if any(_names(name, line) for line in output.splitlines() if _REFUSED.search(line)):
-                why = f"{name} may contain secrets and is hidden"
-                return _blocked(why, f"reads {name}, which may contain secrets", reads=(path,))
-        if closed or landlock:
-            why = "writing outside the workspace or in its top folder"
-            return (
-                Blocked(_CLOSED) if closed else _blocked(why, "writes where the sandbox can't", outside=True)
-            )
+    if (found := _secret(output, hidden)).line:
+        return found
+    if _REFUSED.search(output) and (closed or landlock):
+        why = "writing outside the workspace or in its top folder"
+        return Blocked(_CLOSED) if closed else _blocked(why, "writes where the sandbox can't", outside=True)
     if name := next((name for name in sorted(unset) if _names(name, output)), ""):
         return _blocked(f"only an approved command gets the variable {name}", f"reads the variable {name}")
+    return NOTHING
+
+
+def _secret(output: str, hidden: Sequence[str]) -> Blocked:
+    """Return the first hidden file that the system refused to open."""
+    refused = [line for line in output.splitlines() if _REFUSED.search(line)]
+    for path in hidden if refused else ():
+        name = _last(path)
+        if lines := [line for line in refused if _names(name, line)]:
+            why, harm = (
+                f"{name} may contain secrets and is hidden",
+                f"reads {name}, which may contain secrets",
+            )
+            is_needed = any(not _SEARCHED.match(line) for line in lines)
+            return _blocked(why, harm if is_needed else "", reads=(path,))
     return NOTHING
 
 

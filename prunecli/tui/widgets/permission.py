@@ -60,7 +60,7 @@ class PermissionPanel(LongQuestion):
         self._sheet = sheet
         self._has_diffs = sheet.diff is not None or bool(sheet.changes)
         self._palette = palette
-        self._about = (("", sheet.beside), ("Why: ", sheet.reason))
+        self._about = (("", sheet.beside), ("Why: ", sheet.reason), ("", sheet.wall))
         self._rest: list[str] = []
         self._is_scrolled = False
         self.text = self._text()
