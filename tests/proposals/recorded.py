@@ -2,7 +2,8 @@
 
 Each command of the recorded sessions runs once, in ask mode, in a small repository that is rebuilt from what its
 session names and shows, so that paths exist. Every question is answered with Yes. Only calls whose exit status is as
-recorded count, without those whose program is not on this machine. Three judgments are compared: without a sandbox, with one but without proposals, and with both.
+recorded count, and only those whose program is on this machine. Three judgments are compared: without a sandbox, with
+one but without proposals, and with both.
 """
 
 import asyncio
