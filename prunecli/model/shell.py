@@ -62,18 +62,8 @@ class Glob(str):
     __slots__ = ()
 
 
-@frozen
 class Value:
-    """A part of a word that bash replaces: the variable `name`, or the output of commands ("" as name).
-
-    `glob`: the variable of a loop stands for each match of the glob in turn. `quoted`: bash does not split the value.
-    `feed`: it stands for words that this pipeline prints.
-    """
-
-    name: str = ""
-    quoted: bool = False
-    glob: Glob | None = None
-    feed: tuple[tuple[str, ...], ...] = ()
+    """A part of a word that is known only when the line runs: a variable, or the output of commands."""
 
 
 class Open(str):
@@ -96,13 +86,11 @@ class Line:
     """The argument vectors that bash will run, in order, and the operators between them (one fewer).
 
     If the line is not `flat`, it has compound commands: some of its commands may not run, and some run in subshells.
-    `merged` are the commands whose error messages go where their output goes.
     """
 
     commands: tuple[tuple[str, ...], ...]
     joins: tuple[str, ...] = ()
     flat: bool = True
-    merged: frozenset[int] = field(default=frozenset(), compare=False)
     globs: tuple[tuple[int, int], ...] = field(init=False)
     """Which words of which commands are globs: `ls '*'` and `ls *` are different lines."""
 

@@ -22,10 +22,6 @@ from prunecli.model.shell import (
 from prunecli.model.words import WordReader, opened
 
 _MAX_NESTING = 20
-_PRINTS_PLAIN = frozenset({"wc", "date", "whoami", "hostname", "uname", "nproc", "id", "arch"})
-_NO_NAME = re.compile(r"-\w+|\+(?:%[FTYymdHIMSNsjuVGzZ]|[\w:.-])+", re.ASCII)
-"""An option, or a format of date that prints one word."""
-_REVISION = re.compile(r"(?:HEAD|@)(?:[~^]\d*)*|--short|--verify|--quiet|-q")
 _FOR = re.compile(r"for +([a-z][a-z0-9]{0,15}) +in(?= )")
 """The names are short and lower case, so that no loop sets a variable with a meaning, such as PATH or http_proxy."""
 _KEYWORD = re.compile(r"(?:then|elif|else|fi|do|done|\})(?=[ ;|&\n)<>]|$)")
@@ -37,7 +33,7 @@ def parse_script(text: str) -> Line:
     check_text(text)
     reader = _Script(text.strip(" \n"))
     reader.commands_until("")
-    return Line(tuple(reader.commands), tuple(reader.joins), reader.flat, frozenset(reader.merged))
+    return Line(tuple(reader.commands), tuple(reader.joins), reader.flat)
 
 
 class _Script(WordReader):
@@ -49,7 +45,6 @@ class _Script(WordReader):
         self.joins: list[str] = []
         self.join = ";"
         self.flat = True
-        self.merged: set[int] = set()
         self.depth = 0
         self.nesting = 0
 
@@ -107,7 +102,6 @@ class _Script(WordReader):
             self.flat = False
             self._blank_after(1)
         rest = self.text[self.at : self.at + 3]
-        begin = len(self.commands)
         if rest.startswith("(("):
             raise Doubt("it evaluates an arithmetic expression")  # which may set a variable or run a command
         if rest.startswith("("):
@@ -124,8 +118,7 @@ class _Script(WordReader):
         self.join = ";"
         inputs: list[str] = []
         while self._redirected(inputs):
-            if self.text[: self.at].endswith("2>&1"):
-                self.merged.update(range(begin, len(self.commands)))
+            pass
         for path in inputs:
             self._emit(("<", path))
         self._blank()
@@ -176,7 +169,7 @@ class _Script(WordReader):
         body = do.end()
         for item in items:
             self.at, begin = body, len(self.commands)
-            self.bound[match[1]] = _each(item)
+            self.bound[match[1]] = Value() if isinstance(item, Glob | Open) else item
             self.commands_until("done")
             self.bound.pop(match[1], None)
             repeats = isinstance(item, Glob | Open) and any(
@@ -188,7 +181,6 @@ class _Script(WordReader):
     def _simple(self) -> None:
         words: list[str] = []
         inputs: list[str] = []
-        merges = False
         while True:
             self._blank()
             if not words and self.text.startswith("[[ ", self.at):
@@ -203,17 +195,13 @@ class _Script(WordReader):
                 self.at = found.end()
             elif self.text.startswith("<(", self.at):
                 self._group(")", 2)
-                words.append(opened("<(", [Value("<(", quoted=True)]))
+                words.append(opened("<(", [Value()]))
                 self._ends_word()
-            elif self._redirected(inputs):
-                merges = merges or self.text[: self.at].endswith("2>&1")
-            else:
+            elif not self._redirected(inputs):
                 words += self.words(test=words[:1] == ["[["])
         closed = words[:1] == ["[["] and words[-1] == "]]" and "]]" not in words[:-1]
         self.flat = self.flat and not closed
         command = tuple(words) if closed else checked(words)
-        if merges:
-            self.merged.add(len(self.commands) + len(inputs))
         for path in inputs:
             self._emit(("<", path))
             self.join = "|"
@@ -251,35 +239,7 @@ class _Script(WordReader):
         if not self.at_end() and self.text[self.at] not in " |;\n)&":
             raise Doubt(named(self.text[self.at]))
 
-    def substituted(self, *, quoted: bool) -> Value:
+    def substituted(self) -> Value:
         """Read `$(...)` at this place; its commands come before the one that it is part of."""
-        begin = len(self.commands)
         self._group(")", 2)
-        inner, single = tuple(self.commands[begin:]), set(self.joins[begin:]) <= {"|"}
-        single = single and self.merged.isdisjoint(range(begin, len(self.commands)))
-        if not single:
-            return Value("", quoted)
-        return Value(_output(inner[-1]), quoted, feed=() if quoted else inner)  # quoted, a list is one word
-
-
-def _each(item: str) -> str | Value:
-    """Return the value of a loop's variable for one of its words."""
-    if not isinstance(item, Open):
-        return item
-    only = item.parts[0] if len(item.parts) == 1 else ""
-    return Value(feed=only.feed) if isinstance(only, Value) and not only.quoted else Value()
-
-
-def _output(words: tuple[str, ...]) -> str:
-    """Return a name for the output of a command: "?" for text without special characters, "HEAD" for one revision or
-    nothing."""
-    if words[0] in _PRINTS_PLAIN and all(map(_NO_NAME.fullmatch, words[1:])):
-        return "?"
-    operands = [word for word in words[2:] if not word.startswith("-")]
-    if words[:2] == ("git", "merge-base") and len(operands) == len(words) - 2:
-        return "HEAD"
-    if words[:2] == ("git", "rev-parse") and len(operands) <= 1 and all(map(_REVISION.fullmatch, words[2:])):
-        return "HEAD"
-    if words == ("pwd",):
-        return "PWD"
-    return "?" if words == ("git", "branch", "--show-current") else ""
+        return Value()

@@ -6,7 +6,7 @@ from itertools import product
 
 from prunecli.model.shell import Doubt, Glob, Open, Reader, Value, named
 
-PLAIN = re.compile(r"[A-Za-z0-9_@%+,./:=-]+")
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+,./:=-]+")
 """A value that stays one word without quotes."""
 KNOWN = frozenset(
     {
@@ -53,7 +53,7 @@ class WordReader(Reader, ABC):
         self.bound: dict[str, str | Value] = {}
 
     @abstractmethod
-    def substituted(self, *, quoted: bool) -> Value:
+    def substituted(self) -> Value:
         """Read `$(...)` at this place."""
 
     def words(self, *, test: bool = False) -> list[str]:
@@ -106,27 +106,23 @@ class WordReader(Reader, ABC):
 
     def _value(self, *, quoted: bool) -> str | Value | None:
         """Read a variable or a substitution at a `$`; None if bash would leave the `$` alone or it is not known."""
-        if match := _SUM.match(self.text, self.at):
-            self.at = match.end()
-            return Value("?", quoted)
+        if found := _SUM.match(self.text, self.at):
+            self.at = found.end()
+            return Value()
         if self.text.startswith("$(", self.at) and not self.text.startswith("$((", self.at):
-            return self.substituted(quoted=quoted)
+            return self.substituted()
         if self.text.startswith("$?", self.at):
             self.at += 2
-            return Value("?", quoted)
-        match = _VARIABLE.match(self.text, self.at)
-        name = (match[1] or match[2]) if match else ""
-        if not match or name not in KNOWN | self.bound.keys():
+            return Value()
+        found = _VARIABLE.match(self.text, self.at)
+        name = (found[1] or found[2]) if found else ""
+        if not found or name not in KNOWN | self.bound.keys():
             return None
-        self.at = match.end()
+        self.at = found.end()
         bound = self.bound.get(name)
-        if bound is None or isinstance(bound, Value):
-            return Value(name, quoted) if bound is None else Value("", quoted, feed=bound.feed)
-        if isinstance(bound, Glob):
-            return Value(name, quoted, bound)
-        if not quoted and not PLAIN.fullmatch(bound):
+        if isinstance(bound, str) and not quoted and not _PLAIN.fullmatch(bound):
             raise Doubt("it uses a variable with special characters without quotes")
-        return bound
+        return bound if isinstance(bound, str) else Value()
 
     def _braces(self, before: str) -> list[str]:
         """Read braces that stand for several words, or that bash leaves alone."""

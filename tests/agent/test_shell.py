@@ -201,7 +201,7 @@ def test_every_listed_command_runs_nothing_when_an_unknown_option_is_added(here:
     around = CommandScope(here.workspace, here.workspace, here.home)
     for name in [*FORMS, "find"]:
         assert is_listed(name)
-        if FORMS.get(name) and FORMS[name].all_text:
+        if name == "echo":
             continue
         for option in ("--no-such-option", "--exec=x", "-%"):
             with pytest.raises(Doubt):
@@ -222,7 +222,21 @@ NAMES = sorted(
         "rm",
         "tee",
         "sh",
-        "xargs",
+        *(
+            "xargs",
+            "seq",
+            "sleep",
+            "date",
+            "uname",
+            "id",
+            "whoami",
+            "hostname",
+            "nproc",
+            "uptime",
+            "free",
+            "which",
+        ),
+        *("awk", "jq", "pwd", "true", "false"),
         "node",
         "python",
         "python3",

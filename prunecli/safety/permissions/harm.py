@@ -44,7 +44,7 @@ _KNOWN = {
 }
 """What programs do, by name without digits. All others can change files."""
 _PRINTS = set_of(
-    "awk expr fold gofmt hexdump jq lsof nm objdump od pgrep popd ps pushd readelf size ss strings top type "
+    "[ awk expr fold gofmt hexdump jq lsof nm objdump od pgrep popd ps pushd readelf size ss strings top type "
     "ulimit which"
 )
 """Programs that print, unless an option makes them do more."""

@@ -117,8 +117,8 @@ def read_command(words: Words, around: CommandScope, *, by_rule: bool = False) -
             raise Doubt("it would run outside the workspace")
         if any(isinstance(word, Open) for word in words):
             raise Doubt("it uses a variable or substitution")
-        if words[0] == "[" and words[-1] == "]":
-            words = ("test", *words[1:-1])
+        if words[0] == "[":
+            words = ("test" if words[-1] == "]" else "[", *words[1:-1])
         words = _expanded(words, around)
         plain = not any(isinstance(word, Glob) or " " in word for word in words)
         query = plain and re.fullmatch(QUERIES, " ".join(words))
@@ -142,7 +142,7 @@ def read_command(words: Words, around: CommandScope, *, by_rule: bool = False) -
 
 
 def is_listed(program: str) -> bool:
-    return program in FORMS or program in ("git", "find", "[")
+    return program in FORMS or program in ("git", "find")
 
 
 def _expanded(words: Words, around: CommandScope) -> Words:

@@ -135,11 +135,9 @@ def _path_in_words(pattern: str, call: Call, around: CommandScope) -> bool | Non
                 except Unresolvable:
                     continue  # The command itself cannot resolve this path either.
                 if _matches(pattern, place, around):
-                    if (
-                        " " not in word
-                        and _says(text, path)
-                        and (reads or "/" in text or "." in text or is_glob(text))
-                    ):
+                    named = reads or "/" in text or "." in text or is_glob(text)
+                    script = " " in word and is_glob(word)  # of awk or jq, for example
+                    if named and not script and _says(text, path):
                         return True
                     unsure = unsure or os.path.lexists(place.real)
     return None if unsure else False
