@@ -5,16 +5,18 @@ taken (`steps.py`). Where one fails, those before it are taken back.
 """
 
 import os
+import stat
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 from prunecli.safety.proposals import journal, steps
 from prunecli.safety.proposals.changes import Change, Proposal
-from prunecli.safety.proposals.journal import Journal, Pair, Step
+from prunecli.safety.proposals.journal import Journal, Kind, Pair, Step
 from prunecli.safety.proposals.layer import remove
 from prunecli.safety.proposals.staging import Staging
-from prunecli.safety.proposals.states import FOLDER, identity_of
+from prunecli.safety.proposals.states import FOLDER, State, identity_of
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
@@ -119,7 +121,7 @@ def _prepared(proposal: Proposal, plan: Journal) -> Journal:
         os.mkdir(place, 0o700)
         with ExitStack() as stack:
             upper = stack.enter_context(opened(proposal.layer.upper(root), flags=FOLDER))
-            staging = Staging(stack.enter_context(opened(place, flags=FOLDER)), upper)
+            staging = Staging(stack.enter_context(opened(place, flags=FOLDER)), upper, root)
             found += _Plan(number, root, changes, staging, len(found)).steps()
             staging.finish()
     return Journal(plan.roots, tuple(found))
@@ -143,71 +145,73 @@ class _Plan:
 
     def steps(self) -> list[Step]:
         """Return the steps in order: what goes, what comes, then modes, those of inner folders first."""
-        removes = [self._removed(one) for one in self._changes if self._goes(one)]
         places = [self._placed(one) for one in self._changes if self._comes(one)]
-        modes = [self._mode(one) for one in self._changes if _is_mode(one)]
-        opened_folders = list(self._opened((*removes, *places)))
-        closed = [
-            Step("mode", step.number, step.root, step.path, step.before, None, step.modes[::-1])
-            for step in opened_folders
-            if step.path not in {one.path for one in modes}
-        ]
-        last = sorted(
-            (*modes, *closed), key=lambda step: step.path.count("/") + bool(step.path), reverse=True
-        )
-        return [*opened_folders, *removes, *places, *last]
+        removes = [self._step("remove", one) for one in self._changes if self._goes(one)]
+        modes = [self._mode(one) for one in self._changes if _changes_mode(one)]
+        shut = [self._mode(one, new=step.new) for step, one in places if _is_shut(one.after)]
+        first = list(self._opened([*removes, *(step for step, _ in places)]))
+        done = {step.path for step in modes}
+        back = [replace(step, modes=step.modes[::-1]) for step in first if step.path not in done]
+        last = sorted((*modes, *shut, *back), key=lambda step: step.path.count("/") + bool(step.path))
+        return [*first, *removes, *(step for step, _ in places), *reversed(last)]
 
     def _goes(self, change: Change) -> bool:
         return change.after is None and _above(change.path) not in self._gone
 
     def _comes(self, change: Change) -> bool:
         inside = change.before is None and _above(change.path) in self._new
-        return change.after is not None and not inside and not _is_mode(change)
+        return change.after is not None and not inside and not change.is_mode
 
-    def _number(self) -> int:
+    def _step(self, kind: Kind, change: Change) -> Step:
         self._next += 1
-        return self._next
+        pair = change.before.identity[:2] if change.before else None
+        return Step(kind, self._next, self._root, change.path, pair)
 
-    def _removed(self, change: Change) -> Step:
-        return Step("remove", self._number(), self._root, change.path, _pair(change))
-
-    def _placed(self, change: Change) -> Step:
-        number = self._number()
-        name = f"new.{number}"
+    def _placed(self, change: Change) -> tuple[Step, Change]:
+        step = self._step("fill" if change.in_place else "place", change)
+        name = f"new.{step.number}"
         with self._staging.source(change.path) as upper:
             self._staging.bring(name, upper, change, self._below)
+        if change.in_place:
+            self._staging.keep(f"old.{step.number}", change)
         status = os.lstat(name, dir_fd=self._staging.folder)
-        return Step("place", number, self._root, change.path, _pair(change), (status.st_dev, status.st_ino))
+        if _is_shut(change.after):  # its owner could not move it
+            os.chmod(name, status.st_mode & 0o7777 | 0o700, dir_fd=self._staging.folder)
+        return replace(step, new=(status.st_dev, status.st_ino)), change
 
-    def _mode(self, change: Change) -> Step:
-        modes = (change.before.mode, change.after.mode) if change.before and change.after else (0, 0)
-        return Step("mode", self._number(), self._root, change.path, _pair(change), None, modes)
+    def _mode(self, change: Change, new: Pair | None = None) -> Step:
+        modes = [state.mode if state else 0o700 for state in (change.before, change.after)]
+        step = self._step("mode", change)
+        return replace(step, before=new or step.before, modes=(modes[0], modes[1]))
 
     def _opened(self, moves: Sequence[Step]) -> Iterator[Step]:
-        """Yield steps that open the folders in which something moves, where their owner can't write."""
-        for path in dict.fromkeys(_above(step.path) for step in moves):
-            with opened(os.path.join(self._path, path), below=self._path) as folder:
-                status = os.fstat(folder)
-            mode = status.st_mode & 0o7777
-            if mode & _WRITE != _WRITE and os.geteuid() != 0:
-                pair = status.st_dev, status.st_ino
-                yield Step("mode", self._number(), self._root, path, pair, None, (mode, mode | 0o700))
+        """Yield steps that open what moves and the folders that it moves in, where their owner can't write."""
+        gone = [step.path for step in moves if step.kind == "remove"]
+        for path in dict.fromkeys((*(_above(step.path) for step in moves), *gone)):
+            folder, _, name = path.rpartition("/")
+            with opened(os.path.join(self._path, folder), below=self._path) as above:
+                status = os.lstat(name or ".", dir_fd=above)
+            mode = stat.S_IMODE(status.st_mode)
+            if stat.S_ISDIR(status.st_mode) and mode & _WRITE != _WRITE and os.geteuid() != 0:
+                pair, self._next = (status.st_dev, status.st_ino), self._next + 1
+                yield Step("mode", self._next, self._root, path, pair, None, (mode, mode | 0o700))
 
 
-def _is_mode(change: Change) -> bool:
-    """Return whether only the mode of something changes, which stays what it is."""
-    before, after = change.before, change.after
-    if before is None or after is None or before.what != after.what:
-        return False
-    return before.what == "folder" or (before.size == after.size and before.digest == after.digest)
+def _changes_mode(change: Change) -> bool:
+    return change.is_mode or (
+        change.in_place
+        and change.before is not None
+        and change.after is not None
+        and change.before.mode != change.after.mode
+    )
 
 
-def _pair(change: Change) -> Pair | None:
-    return change.before.identity[:2] if change.before else None
+def _is_shut(state: State | None) -> bool:
+    return state is not None and state.what == "folder" and state.mode & _WRITE != _WRITE
 
 
 def _above(path: str) -> str:
-    return path.rpartition("/")[0] if path else ".."
+    return path.rpartition("/")[0]
 
 
 def _check_gone(plan: Journal, gone: set[str]) -> None:

@@ -7,13 +7,16 @@ anything else of the kind was made by hand and is refused.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from prunecli.safety.permissions.places import lies_in_kept
 from prunecli.safety.proposals.layer import Layer
 from prunecli.safety.proposals.protected import Rules
 from prunecli.safety.proposals.states import FOLDER, State, readable, state_of
+from prunecli.safety.sandbox.real_folders import opened
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
@@ -33,7 +36,9 @@ _DEEPEST = 200
 class Change:
     """One path that commands changed, relative to `root`. `before` is None for what is new, `after` for what is gone.
 
-    `controls`: other programs obey it. `secret`: it looks like a file with secrets.
+    `controls`: other programs obey it. `secret`: it looks like a file with secrets. `twin` is another path that is
+    there before, of which this becomes a second name. `in_place`: a file with several names was written, not
+    replaced.
     """
 
     root: str
@@ -42,10 +47,17 @@ class Change:
     after: State | None
     controls: bool = False
     secret: bool = False
+    twin: str = ""
+    in_place: bool = False
 
     @property
     def full(self) -> str:
         return os.path.join(self.root, self.path) if self.path else self.root
+
+    @property
+    def is_mode(self) -> bool:
+        """Whether only the mode changes of what stays there."""
+        return self.before is not None and self.after is not None and self.before.equals(self.after)
 
 
 @frozen
@@ -85,44 +97,48 @@ class Proposal:
 def freeze(layer: Layer) -> Proposal:
     """Return what the commands of a layer changed. Raises ToolError if one still runs, or the layer can't be read."""
     layer.wait()
-    reading = _Reading(layer, Rules(layer.upper, layer.walls.ground.doubt))
+    changes, caches, stale = list[Change](), list[str](), list[str]()
+    refused = dict[str, str]()
     for root in layer.roots:
+        reading = _Reading(layer, root, Rules(layer.upper, layer.walls.ground.doubt))
         try:
-            reading.read(root)
+            reading.read()
         except OSError as error:
             raise ToolError(f"The changes can't be read: {error.filename}: {error.strerror}.") from error
-    return Proposal(
-        layer,
-        tuple(reading.changes),
-        tuple(reading.caches),
-        tuple(reading.refused.items()),
-        tuple(dict.fromkeys(reading.stale)),
-    )
+        changes += [*reading.gone.values(), *reading.changes.values()]
+        caches += reading.caches
+        stale += reading.stale
+        refused |= reading.refused
+    changes.sort(key=lambda change: (change.root, change.path.split("/"), change.after is not None))
+    return Proposal(layer, tuple(changes), tuple(caches), tuple(refused.items()), tuple(dict.fromkeys(stale)))
 
 
 class _Reading:
-    """One walk through the changes of a layer, beside the folders below."""
+    """One walk through the changes of a layer in one root, beside the folders below."""
 
-    def __init__(self, layer: Layer, rules: Rules) -> None:
-        self.changes = list[Change]()
+    def __init__(self, layer: Layer, root: str, rules: Rules) -> None:
+        self.changes = dict[str, Change]()
+        self.gone = dict[str, Change]()
         self.caches, self.stale = list[str](), list[str]()
         self.refused = dict[str, str]()
-        self._layer, self._rules = layer, rules
-        self._root = ""
+        self._layer, self._root, self._rules = layer, root, rules
+        self._names = defaultdict[tuple[int, int], list[Change]](list)
+        """The files of the layer that have several names, changed or not."""
 
-    def read(self, root: str) -> None:
-        self._root = root
-        upper, lower = os.open(self._layer.upper(root), FOLDER), os.open(root, FOLDER)
-        try:
-            above, below = os.fstat(upper), os.fstat(lower)
-            before = state_of(".", lower, below)
-            after = state_of(".", upper, above)
+    def read(self) -> None:
+        with (
+            opened(self._layer.upper(self._root), flags=FOLDER) as upper,
+            opened(self._root, flags=FOLDER) as lower,
+        ):
+            before = state_of(".", lower, os.fstat(lower))
+            after = state_of(".", upper, os.fstat(upper))
             if before.mode != after.mode:
                 self._add("", before, after)
             self._folder("", upper, lower)
-        finally:
-            os.close(upper)
-            os.close(lower)
+        for group in self._names.values():
+            self._join(group)
+        self._find_moved()
+        self._refuse_diverged()
 
     def _folder(self, path: str, upper: int, lower: int | None) -> None:
         """Read a folder of the layer; `lower` is what it changes, None if it is new."""
@@ -136,10 +152,13 @@ class _Reading:
                 self.caches.append(here)
             else:
                 self._entry(here, name, upper, lower)
-        if lower is not None and _attribute(upper, _OPAQUE):
+        if lower is not None and _OPAQUE in os.listxattr(upper):
             for name in sorted(set(os.listdir(lower)) - set(names)):
                 here = f"{path}/{name}" if path else name
-                (self.caches.append(here) if _is_cache(here) else self._gone(here, name, lower))
+                if _is_cache(here):
+                    self.caches.append(here)
+                else:
+                    self._gone(here, name, lower)
 
     def _entry(self, path: str, name: str, upper: int, lower: int | None) -> None:
         status = os.lstat(name, dir_fd=upper)
@@ -148,56 +167,65 @@ class _Reading:
             if lower is not None and below is not None:
                 self._gone(path, name, lower)
             return
-        if odd := _odd(name, upper, status):
-            self.refused[path] = odd
-            return
+        is_folder = stat.S_ISDIR(status.st_mode)
         try:
-            after = state_of(name, upper, status)
+            if not is_folder and not stat.S_ISREG(status.st_mode):
+                self._replace(path, name, state_of(name, upper, status), lower, below)
+                return
         except ValueError as error:
             self.refused[path] = str(error)
             return
-        if after.what != "folder":
-            self._file(path, name, after, lower, below)
-            return
         with readable(name, upper, status) as inner:
-            if lower is None or below is None or not stat.S_ISDIR(below.st_mode):
-                if lower is not None and below is not None:
-                    self._gone(path, name, lower)
-                self._add(path, None, after)
+            odd = [one for one in os.listxattr(inner) if one.startswith(_OVERLAY) and one not in _KNOWN]
+            if odd:
+                self.refused[path] = f"has the attribute {odd[0]}"
+            elif not is_folder:
+                self._replace(path, name, state_of(name, upper, status, inner), lower, below)
+            elif lower is None or below is None or not stat.S_ISDIR(below.st_mode):
+                self._replace(path, name, state_of(name, upper, status), lower, below)
                 self._folder(path, inner, None)
-                return
-            before = state_of(name, lower, below)
-            if before.mode != after.mode:
-                self._add(path, before, after)
-            with readable(name, lower, below) as beneath:
-                self._folder(path, inner, beneath)
+            else:
+                before, after = state_of(name, lower, below), state_of(name, upper, status)
+                if before.mode != after.mode:
+                    self._add(path, before, after)
+                with readable(name, lower, below) as beneath:
+                    self._folder(path, inner, beneath)
 
-    def _file(
+    def _replace(
         self, path: str, name: str, after: State, lower: int | None, below: os.stat_result | None
     ) -> None:
-        if lower is None or below is None:
-            self._add(path, None, after)
-            return
-        if stat.S_ISDIR(below.st_mode):
-            self._gone(path, name, lower)
-            self._add(path, None, after)
-            return
-        before = state_of(name, lower, below, digest=below.st_size == after.size)
-        if (before.what, before.mode, before.size, before.digest) != (
-            after.what,
-            after.mode,
-            after.size,
-            after.digest,
-        ):
-            self._add(path, before, after)
+        """Record what is new or different at a path; `below` is what was there."""
+        before: State | None = None
+        if lower is not None and below is not None:
+            folders = after.what == "folder", stat.S_ISDIR(below.st_mode)
+            if any(folders):
+                self._gone(path, name, lower)
+            elif after.what == "file" and stat.S_ISREG(below.st_mode) and below.st_size == after.size:
+                with readable(name, lower, below) as descriptor:
+                    before = state_of(name, lower, below, descriptor)
+            else:
+                before = self._state(path, name, lower, below)
+        change = Change(self._root, path, before, after)
+        if before is None or not before.equals(after) or before.mode != after.mode:
+            change = self._add(path, before, after)
+        if after.names > 1:
+            self._names[after.identity[:2]].append(change)
+
+    def _state(self, path: str, name: str, lower: int, status: os.stat_result) -> State | None:
+        try:
+            if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+                with readable(name, lower, status) as descriptor:
+                    return state_of(name, lower, status, descriptor)
+            return state_of(name, lower, status)
+        except ValueError as error:
+            self.refused[path] = str(error)
+            return None
 
     def _gone(self, path: str, name: str, lower: int) -> None:
         """Record that all that is at a path of the folder below is deleted."""
         status = os.lstat(name, dir_fd=lower)
-        try:
-            before = state_of(name, lower, status, digest=False)
-        except ValueError as error:
-            self.refused[path] = str(error)
+        before = self._state(path, name, lower, status)
+        if before is None:
             return
         self._add(path, before, None)
         if before.what == "folder":
@@ -205,15 +233,63 @@ class _Reading:
                 for below in sorted(os.listdir(inner)):
                     self._gone(f"{path}/{below}", below, inner)
 
-    def _add(self, path: str, before: State | None, after: State | None) -> None:
+    def _add(self, path: str, before: State | None, after: State | None) -> Change:
+        files = before is not None and after is not None and before.what == after.what == "file"
+        written = files and before is not None and after is not None and not before.equals(after)
+        in_place = (
+            written
+            and before is not None
+            and before.names > 1
+            and after is not None
+            and before.times[0] == after.times[0]
+        )
+        marks = lies_in_kept(path), looks_secret(f"/{path}")
+        change = Change(self._root, path, before, after, *marks, in_place=in_place)
         if before and before.identity[2] > self._layer.begun:
-            self.stale.append(os.path.join(self._root, path))
+            self.stale.append(change.full)
         if why := self._rules.why_not(self._root, path, before, after):
             self.refused[path] = why
-            return
-        self.changes.append(
-            Change(self._root, path, before, after, lies_in_kept(path), looks_secret(f"/{path}"))
-        )
+        elif after is None:
+            self.gone[path] = change
+        else:
+            self.changes[path] = change
+        return change
+
+    def _join(self, group: Sequence[Change]) -> None:
+        """Where a file that is there before got other names, give them to it."""
+        for one in group:
+            stays = one.before and one.after and (one.before.equals(one.after) or one.in_place)
+            if stays and one.before and one.before.what == "file":
+                for other in group:
+                    was_other = not other.before or other.before.identity[:2] != one.before.identity[:2]
+                    if other is not one and was_other and other.path not in self.refused:
+                        self.changes[other.path] = replace(other, twin=one.path)
+                return
+
+    def _find_moved(self) -> None:
+        """Where a file with several names was moved, keep it one file with its other names."""
+        moved = {
+            one.before.times[0]: one for one in self.gone.values() if one.before and one.before.names > 1
+        }
+        for change in list(self.changes.values()) if moved else ():
+            after = change.after
+            if change.before is None and after and not change.twin and (one := moved.get(after.times[0])):
+                if one.before and after.equals(one.before):
+                    self.changes[change.path] = replace(change, twin=one.path)
+                elif after.what == "file":
+                    self.refused[change.path] = (
+                        f"was {one.path}, which has other names, and was written as well"
+                    )
+
+    def _refuse_diverged(self) -> None:
+        """Refuse files that are one, and were changed as if they were two: a direct run would have mixed them."""
+        seen = dict[tuple[int, int], Change]()
+        for change in self.changes.values():
+            before, after = change.before, change.after
+            if before and after and before.names > 1 and (change.is_mode or change.in_place):
+                first = seen.setdefault(before.identity[:2], change)
+                if first.after and not (after.equals(first.after) and after.mode == first.after.mode):
+                    self.refused[change.path] = f"is the same file as {first.path}"
 
 
 def _is_cache(path: str) -> bool:
@@ -227,21 +303,3 @@ def _status(name: str, folder: int | None) -> os.stat_result | None:
         return os.lstat(name, dir_fd=folder)
     except FileNotFoundError:
         return None
-
-
-def _attributes(name: str, folder: int, status: os.stat_result) -> Iterator[str]:
-    """Yield the attributes of the overlay; those of links and pipes can't be set by users."""
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        with readable(name, folder, status) as descriptor:
-            yield from (one for one in os.listxattr(descriptor) if one.startswith(_OVERLAY))
-
-
-def _odd(name: str, folder: int, status: os.stat_result) -> str:
-    for attribute in _attributes(name, folder, status):
-        if attribute not in _KNOWN:
-            return f"has the attribute {attribute}"
-    return ""
-
-
-def _attribute(folder: int, name: str) -> bool:
-    return name in os.listxattr(folder)

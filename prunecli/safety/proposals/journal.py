@@ -11,6 +11,7 @@ from prunecli.util.frozen import frozen
 from prunecli.util.private_file import write_private
 
 NAME = "journal"
+Kind = Literal["place", "remove", "mode", "fill"]
 Pair = tuple[int, int]
 """Device and inode."""
 
@@ -24,7 +25,7 @@ class Step:
     was there, None for nothing, `new` what comes. `modes` are the old and the new mode.
     """
 
-    kind: Literal["place", "remove", "mode", "fill"]
+    kind: Kind
     number: int
     root: int
     path: str

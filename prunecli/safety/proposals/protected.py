@@ -4,11 +4,9 @@ import os
 from collections.abc import Callable
 
 from prunecli.safety.proposals.states import State
-from prunecli.safety.sandbox.git_folders import DATA, is_git_folder, is_plain
+from prunecli.safety.sandbox.git_folders import is_data, is_git_folder, is_plain
 from prunecli.safety.sandbox.layout import PROTECTED
 from prunecli.tools.files.secret_paths import folded
-
-_ALTERNATES = "objects/info/"
 
 
 class Rules:
@@ -39,7 +37,7 @@ class Rules:
             return self._new_repository(root, here)
         if not within:
             return "" if before and after and before.what == after.what else "is a repository"
-        if within[0] not in DATA or "/".join(within).startswith(_ALTERNATES):
+        if not is_data("/".join(within)):
             return "is a setting of the repository"
         if after and after.what not in ("file", "folder"):
             return f"is a {after.what} in a repository"

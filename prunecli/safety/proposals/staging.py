@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from prunecli.safety.proposals.changes import Change
 from prunecli.safety.proposals.states import FOLDER, State, content_of, digest_of, readable
+from prunecli.safety.sandbox.real_folders import opened
 from prunecli.util.errors import ToolError
 from prunecli.util.file_systems import sync_file
 
@@ -23,10 +24,13 @@ class Staging:
     """The folder of what comes and what goes, open as `folder`: `new.N` and `old.N`. `upper` is the open folder with
     the changes."""
 
-    def __init__(self, folder: int, upper: int) -> None:
+    def __init__(self, folder: int, upper: int, root: str) -> None:
         self.folder = folder
         self._upper = upper
+        self._root = root
         self._files = 0
+        self._names = dict[tuple[int, int], str]()
+        """A name here for each file that gets several."""
 
     @contextmanager
     def source(self, path: str) -> Iterator[int]:
@@ -75,18 +79,40 @@ class Staging:
                 kind = stat.S_IFIFO if after.what == "pipe" else stat.S_IFSOCK
                 os.mknod(name, kind | 0o600, dir_fd=into)
                 os.chmod(name, after.mode, dir_fd=into)
+            case "file" if change.twin:
+                self._link_twin(name, into, change)
+            case "file" if known := self._names.get(after.identity[:2]):
+                os.link(known, name, src_dir_fd=self.folder, dst_dir_fd=into)
             case "file":
                 self._file(name, into, here, upper, after, change)
+                if after.names > 1:
+                    self._names[after.identity[:2]] = other = f"name.{len(self._names)}"
+                    os.link(name, other, src_dir_fd=into, dst_dir_fd=self.folder)
+
+    def _link_twin(self, name: str, into: int, change: Change) -> None:
+        folder, _, twin = change.twin.rpartition("/")
+        with opened(os.path.join(self._root, folder), below=self._root) as above:
+            os.link(twin, name, src_dir_fd=above, dst_dir_fd=into, follow_symlinks=False)
+
+    def keep(self, name: str, change: Change) -> None:
+        """Copy what is there now to `name`, since it will be written in place."""
+        folder, _, here = change.path.rpartition("/")
+        with opened(os.path.join(self._root, folder), below=self._root) as above:
+            status = os.lstat(here, dir_fd=above)
+            with readable(here, above, status) as source:
+                target = os.open(name, _NEW, 0o600, dir_fd=self.folder)
+                try:
+                    write_over(source, target)
+                    sync_file(target)
+                finally:
+                    os.close(target)
 
     def _file(self, name: str, into: int, here: str, upper: int, after: State, change: Change) -> None:
         status = os.lstat(here, dir_fd=upper)
         with readable(here, upper, status) as source:
             target = os.open(name, _NEW, 0o600, dir_fd=into)
             try:
-                os.ftruncate(target, after.size)
-                for at, data in content_of(source):
-                    _write(target, data, at)
-                os.ftruncate(target, os.fstat(source).st_size)
+                write_over(source, target)
                 if digest_of(target) != after.digest:
                     raise ToolError(f"{change.path} was changed after it was shown, so nothing was applied.")
                 _carry(source, target)
@@ -97,6 +123,14 @@ class Staging:
                     sync_file(target)
             finally:
                 os.close(target)
+
+
+def write_over(source: int, target: int) -> None:
+    """Give an open file the content of another. Raises OSError."""
+    os.ftruncate(target, 0)
+    os.ftruncate(target, os.fstat(source).st_size)
+    for at, data in content_of(source):
+        _write(target, data, at)
 
 
 def _write(target: int, data: bytes, at: int) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from prunecli.safety.proposals.journal import Journal, Pair, Step
+from prunecli.safety.proposals.staging import write_over
+from prunecli.safety.proposals.states import READ
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.util.errors import ToolError
+from prunecli.util.file_systems import sync_file
 from prunecli.util.frozen import frozen
 
 _SEEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -143,17 +146,35 @@ def _set_mode(mode: int, step: Step, here: _Here) -> None:
         os.close(descriptor)
 
 
+def _fill(source: str, step: Step, here: _Here) -> None:
+    target = os.open(here.name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here.folder)
+    try:
+        status = os.fstat(target)
+        if (status.st_dev, status.st_ino) != step.before:
+            raise _changed(step)
+        given = os.open(source, READ, dir_fd=here.place)
+        try:
+            write_over(given, target)
+            sync_file(target)
+        finally:
+            os.close(given)
+    finally:
+        os.close(target)
+
+
 def _changed(step: Step) -> ToolError:
     return ToolError(f"{step.path} was changed meanwhile")
 
 
 _Taking = Callable[[Step, _Here], None]
 _DO: dict[str, _Taking] = {
+    "fill": lambda step, here: _fill(f"new.{step.number}", step, here),
     "place": _place,
     "remove": _remove,
     "mode": lambda step, here: _set_mode(step.modes[1], step, here),
 }
 _UNDO: dict[str, _Taking] = {
+    "fill": lambda step, here: _fill(f"old.{step.number}", step, here),
     "place": _unplace,
     "remove": _bring_back,
     "mode": lambda step, here: _set_mode(step.modes[0], step, here),

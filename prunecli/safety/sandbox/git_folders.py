@@ -65,15 +65,22 @@ def _below(path: str) -> Iterator[str]:
             yield from _below(found)
 
 
+def is_data(path: str) -> bool:
+    """Return whether a path in a git folder is data of the repository, which starts no program and leads nowhere."""
+    first = path.partition("/")[0]
+    return path == "info/refs" or (first in DATA and not path.startswith("objects/info/alternates"))
+
+
 def settings_in(folder: str) -> Iterator[str]:
-    """Yield what is in a git folder, its work trees and submodules apart from `DATA`."""
+    """Yield what is in a git folder, its work trees and submodules apart from its data."""
     within = tuple(inner(folder))
     for path in (folder, *within):
         if path == folder or os.path.lexists(os.path.join(path, "HEAD")):
-            found = (os.path.join(path, name) for name in _names(path) if name not in DATA)
+            names = [*_names(path), *(f"info/{name}" for name in _names(os.path.join(path, "info")))]
+            found = (os.path.join(path, name) for name in names if name != "info" and not is_data(name))
             yield from (one for one in found if one not in within)
-            info = os.path.join(path, "objects", "info")
-            yield from (os.path.join(info, name) for name in _names(info) if "alternates" in name)
+            if os.path.lexists(alternates := os.path.join(path, "objects/info/alternates")):
+                yield alternates
 
 
 def may_be_written(folder: str) -> bool:
