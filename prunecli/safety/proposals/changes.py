@@ -234,17 +234,10 @@ class _Reading:
                     self._gone(f"{path}/{below}", below, inner)
 
     def _add(self, path: str, before: State | None, after: State | None) -> Change:
-        files = before is not None and after is not None and before.what == after.what == "file"
-        written = files and before is not None and after is not None and not before.equals(after)
-        in_place = (
-            written
-            and before is not None
-            and before.names > 1
-            and after is not None
-            and before.times[0] == after.times[0]
-        )
         marks = lies_in_kept(path), looks_secret(f"/{path}")
-        change = Change(self._root, path, before, after, *marks, in_place=in_place)
+        change = Change(self._root, path, before, after, *marks)
+        if before and after and before.names > 1 and before.what == after.what and not before.equals(after):
+            change = replace(change, in_place=self._is_copied(before, after))
         if before and before.identity[2] > self._layer.begun:
             self.stale.append(change.full)
         if why := self._rules.why_not(self._root, path, before, after):
@@ -254,6 +247,12 @@ class _Reading:
         else:
             self.changes[path] = change
         return change
+
+    def _is_copied(self, before: State, after: State) -> bool:
+        """Return whether a file of the layer was copied from the one below before it was written. Such a copy keeps
+        the time of the last reading, which somebody may have moved on below."""
+        copied, below = after.times[0], before.times[0]
+        return copied == below or (copied < self._layer.begun <= below)
 
     def _join(self, group: Sequence[Change]) -> None:
         """Where a file that is there before got other names, give them to it."""
@@ -268,18 +267,17 @@ class _Reading:
 
     def _find_moved(self) -> None:
         """Where a file with several names was moved, keep it one file with its other names."""
-        moved = {
-            one.before.times[0]: one for one in self.gone.values() if one.before and one.before.names > 1
-        }
-        for change in list(self.changes.values()) if moved else ():
+        gone = [(one, one.before) for one in self.gone.values() if one.before and one.before.names > 1]
+        moved = {(before.times[1], before.size, before.digest): one for one, before in gone}
+        read = {before.times[0]: one for one, before in gone}
+        for change in list(self.changes.values()) if gone else ():
             after = change.after
-            if change.before is None and after and not change.twin and (one := moved.get(after.times[0])):
-                if one.before and after.equals(one.before):
-                    self.changes[change.path] = replace(change, twin=one.path)
-                elif after.what == "file":
-                    self.refused[change.path] = (
-                        f"was {one.path}, which has other names, and was written as well"
-                    )
+            if change.before or change.twin or not after or after.what != "file":
+                continue
+            if one := moved.get((after.times[1], after.size, after.digest)):
+                self.changes[change.path] = replace(change, twin=one.path)
+            elif one := read.get(after.times[0]):
+                self.refused[change.path] = f"was {one.path}, which has other names, and was written as well"
 
     def _refuse_diverged(self) -> None:
         """Refuse files that are one, and were changed as if they were two: a direct run would have mixed them."""
