@@ -10,7 +10,7 @@ from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.gatekeeper import SessionGatekeeper
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
-from prunecli.safety.permissions.rule_words import covers, in_words
+from prunecli.safety.permissions.rules import covers, in_words
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.project_rules import ProjectRules
 from prunecli.util.errors import ConfigError

@@ -15,7 +15,7 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.runtime.outside import is_missing, read_text
-from prunecli.safety.permissions.rule_words import covers, in_words
+from prunecli.safety.permissions.rules import covers, in_words
 from prunecli.tools.asking import Inquiry, Reply
 from prunecli.tools.files.replacement import replaced
 from prunecli.tools.files.workspace import seen_from, seen_in

@@ -12,7 +12,7 @@ from prunecli.front.presentation.questions import sheet_of
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.judge import judge
-from prunecli.safety.permissions.rule_words import covers
+from prunecli.safety.permissions.rules import covers
 from prunecli.safety.permissions.verdict import Rules, Verdict
 from prunecli.tools.registry import load
 from prunecli.tools.tool import touches_of
