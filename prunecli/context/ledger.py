@@ -103,7 +103,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     scale = counts.scale
     return Ledger(
         scale.tokens(*counts.scanned),
-        view.context.prune_history.shown_of(scale.tokens(*counts.pruned), scale),
+        view.context.prune_history.shown_of(counts.pruned, scale),
         len(protected),
         scale.tokens(*total(protected)),
         counts.context_tokens,

@@ -13,9 +13,10 @@ from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counting import Absent, clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
-from prunecli.context.tokens import NOTHING, Amount, Scale
+from prunecli.context.tokens import NOTHING, Amount, Scale, total
 from prunecli.model import requests
 from prunecli.model.codec import canonical
+from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
@@ -251,10 +252,19 @@ class PruneHistory:
         now = sum(context.counts.scale.tokens(*row.withheld) for row in rows)
         return round(tokens * sum(row.shown for row in rows) / now) if now else tokens
 
-    def shown_of(self, tokens: int, scale: Scale) -> int:
-        """Return tokens that prunes withhold, as the prunes were shown."""
-        now = sum(scale.tokens(*row.withheld) for row in self.rows.values())
-        return round(tokens * sum(row.shown for row in self.rows.values()) / now) if now > 0 else tokens
+    def shown_of(self, withheld: Amount, scale: Scale) -> int:
+        """Return what prunes withhold as they were shown: the sum of all, or after a summary or rewind a share."""
+        rows, tokens = self.rows.values(), scale.tokens(*withheld)
+        shown = sum(row.shown for row in rows)
+        if total(row.withheld for row in rows) == withheld:
+            return shown
+        now = sum(scale.tokens(*row.withheld) for row in rows)
+        return round(tokens * shown / now) if now > 0 else tokens
+
+    def shown_edit(self, prun: int, edit: Edit, edits: Sequence[Edit]) -> int | None:
+        """Return the part of a prune's shown amount that one of its edits has; None for a prune not folded."""
+        row, whole = self.rows.get(prun), sum(one.tokens_saved for one in edits)
+        return None if row is None or whole <= 0 else round(row.shown * edit.tokens_saved / whole)
 
     def _forget_moot(self, context: "Fold") -> None:
         """Make prunes free that were taken back before any request contained them."""

@@ -11,7 +11,7 @@ from prunecli.context.spill import cut_of, spill
 from prunecli.context.state import Context
 from prunecli.context.tokens import TokenCounter, result_tokens
 from prunecli.model.edits import Edit
-from prunecli.model.events import Event, ToolResult
+from prunecli.model.events import Event, PrunApplied, ToolResult
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.requests import PREAMBLE, takes
 from prunecli.model.touches import Touches, named
@@ -51,9 +51,17 @@ def teller(context: Context) -> Callable[[int], int | None]:
     return tokens
 
 
-def saver(context: Context) -> Callable[[Edit], int]:
+def saver(context: Context) -> Callable[[int, Edit], int]:
+    """Return a function from a prune and one of its edits to the tokens that it saves, as the prune was shown."""
     counts = context.counts
-    return lambda edit: counts.scale.tokens(*counts.saved_by([edit], context.entries))
+
+    def saved(prun: int, edit: Edit) -> int:
+        record = context.pruns.get(prun)
+        edits = record.event.edits if record and isinstance(record.event, PrunApplied) else ()
+        shown = context.prune_history.shown_edit(prun, edit, edits)
+        return counts.scale.tokens(*counts.saved_by([edit], context.entries)) if shown is None else shown
+
+    return saved
 
 
 @frozen

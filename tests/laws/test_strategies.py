@@ -284,7 +284,7 @@ def recount(context: Context, one: Chosen) -> Any:
     told = ledger(view_of(context), [])
     return type(told)(
         counts.scale.tokens(*scanned),
-        context.prune_history.shown_of(counts.scale.tokens(*withheld), counts.scale),
+        context.prune_history.shown_of(withheld, counts.scale),
         len(kept),
         counts.scale.tokens(*total(map(counts.amount, kept))),
         told.context_tokens,

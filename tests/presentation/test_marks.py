@@ -12,9 +12,9 @@ def test_the_newest_edit_of_a_record_is_the_one_that_shows() -> None:
     marks = Marks()
     assert marks.prune(10, [TRIM]) == {5}
     assert marks.prune(11, [CLEAR]) == {5}
-    assert marks.on(5) == CLEAR
+    assert marks.on(5) == (11, CLEAR)
     assert marks.revert([11]) == {5}
-    assert marks.on(5) == TRIM
+    assert marks.on(5) == (10, TRIM)
 
 
 def test_dropping_an_exchange_marks_its_results_too() -> None:
@@ -22,7 +22,7 @@ def test_dropping_an_exchange_marks_its_results_too() -> None:
     marks.answered(4, 5)
     marks.answered(4, 6)
     assert marks.prune(10, [DROP]) == {4, 5, 6}
-    assert [marks.on(seq) for seq in (4, 5, 6)] == [DROP, DROP, DROP]
+    assert [marks.on(seq) for seq in (4, 5, 6)] == [(10, DROP)] * 3
     assert marks.revert([4]) == {4, 5, 6}
     assert [marks.on(seq) for seq in (4, 5, 6)] == [None, None, None]
 
@@ -49,10 +49,10 @@ def test_undoing_a_prune_whose_record_was_restored_before_changes_nothing_more()
 
 
 def test_marks_say_what_was_saved() -> None:
-    assert label(CLEAR, None) == "pruned ~4.1K"
-    assert label(TRIM, None) == "pruned ~3.1K"
-    assert label(DROP, 2_900) == "pruned ~2.9K"
-    assert label(DROP, None) == "pruned"
-    assert label(Edit("strip", 4, None, None, 10, 0), None) == "not sent again"
-    assert label(Edit("repair", 5, "t1", "x", 10, 1), None) == "repaired"
+    assert label((9, CLEAR), None) == "pruned ~4.1K"
+    assert label((9, TRIM), None) == "pruned ~3.1K"
+    assert label((9, DROP), 2_900) == "pruned ~2.9K"
+    assert label((9, DROP), None) == "pruned"
+    assert label((9, Edit("strip", 4, None, None, 10, 0)), None) == "not sent again"
+    assert label((9, Edit("repair", 5, "t1", "x", 10, 1)), None) == "repaired"
     assert label(None, 5) == ""

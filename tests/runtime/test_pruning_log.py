@@ -68,7 +68,7 @@ async def test_prune_stats_shows_each_prune_with_its_rereads(tmp_path: Path) -> 
     await runtime.submit("again")
     run_line(runtime, "/undo")
     table = next(effect for effect in run_line(runtime, "/prune-stats") if isinstance(effect, Table))
-    assert table.headings[4:9] == ("before", "after", "saved", "cache cost", "re-reads")
+    assert table.headings[4:9] == ("pruned", "before", "after", "cache cost", "re-reads")
     undo, first = table.rows  # the newest first
     assert first[9].endswith("(undone)")
     assert first[8].startswith("1, ~")

@@ -21,17 +21,17 @@ _HEADINGS = (
     "time",
     "source",
     "strategy",
+    "pruned",
     "before",
     "after",
-    "saved",
     "cache cost",
     "re-reads",
     "reason",
 )
 _NOTE = (
-    "before and after: estimates of the whole next request · cache cost: tokens rewritten because the prefix "
-    "changed, ~ until the endpoint has reported the next request · re-reads: pruned content fetched again, and its "
-    "tokens"
+    "pruned: as it was shown when it was made · before and after: the whole next request then · cache cost: tokens "
+    "rewritten because the prefix changed, ~ until the endpoint has reported the next request · re-reads: pruned "
+    "content fetched again, and its tokens"
 )
 
 
@@ -137,9 +137,9 @@ def _row(row: PruneStats, cost: tuple[int, float], zone: tzinfo | None, ended: s
         datetime.fromtimestamp(row.timestamp / 1000).astimezone(zone).strftime("%H:%M:%S"),
         row.source,
         "undo" if row.undone else row.strategy or "-",
+        short(row.shown),
         short(row.tokens_before),
         short(row.tokens_after),
-        "-" if row.undone else share(row.share),
         f"{mark}{short(tokens)} {mark}{money(usd)}" if tokens else "-",
         again,
         f"{row.reason} ({ended})" if ended else row.reason,

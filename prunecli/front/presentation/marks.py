@@ -4,10 +4,12 @@ Mirrors the session fold for the same events, but for display rather than for th
 """
 
 from collections.abc import Callable, Iterable
-from operator import attrgetter
+from typing import TypeAlias
 
 from prunecli.model.edits import Edit
 from prunecli.util.figures import short
+
+Saved: TypeAlias = Callable[[int, Edit], int]
 
 
 class Marks:
@@ -58,35 +60,37 @@ class Marks:
             found |= {target, *self._results.get(target, ())}
         return found
 
-    def on(self, seq: int) -> Edit | None:
-        """Return the edit to show on a record: a drop of its exchange, or else its own newest edit."""
+    def on(self, seq: int) -> tuple[int, Edit] | None:
+        """Return the edit to show on a record, with its prune: a drop of its exchange, or else its own newest
+        edit."""
         for where in (self._heads.get(seq), seq):
             stack = self._stacks.get(where, []) if where is not None else []
-            dropping = [edit for _, edit in stack if edit.kind == "drop"]
+            dropping = [pair for pair in stack if pair[1].kind == "drop"]
             if dropping:
                 return dropping[-1]
         stack = self._stacks.get(seq, [])
-        return stack[-1][1] if stack else None
+        return stack[-1] if stack else None
 
 
-def label(
-    edit: Edit | None, tokens: int | None, saved: Callable[[Edit], int] = attrgetter("tokens_saved")
-) -> str:
+def raw_saved(prun: int, edit: Edit) -> int:  # noqa: ARG001  # the signature of `Saved`
+    """Return the raw tokens that an edit saves."""
+    return edit.tokens_saved
+
+
+def label(made: tuple[int, Edit] | None, tokens: int | None, saved: Saved = raw_saved) -> str:
     """Return the text of a mark.
 
-    `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` returns
-    the tokens that an edit saves.
+    `tokens` is the entry's own size, since a dropped exchange has several entries. `saved` returns the tokens that an
+    edit of a prune saves.
     """
-    if edit is None:
+    if made is None:
         return ""
-    match edit.kind:
+    match made[1].kind:
         case "drop":
             return f"pruned ~{short(tokens)}" if tokens else "pruned"
-        case "trim":
-            return f"pruned ~{short(saved(edit))}"
         case "repair":
             return "repaired"
         case "strip":
             return "not sent again"
         case _:
-            return f"pruned ~{short(saved(edit))}"
+            return f"pruned ~{short(saved(*made))}"

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from typing import assert_never
 
 from prunecli.context.labels import prune_in_words, withheld_by
@@ -13,7 +12,7 @@ from prunecli.context.render import LOST, is_lost
 from prunecli.context.state import Context
 from prunecli.front.presentation import entries as shown
 from prunecli.front.presentation import outcomes
-from prunecli.front.presentation.marks import Marks, label
+from prunecli.front.presentation.marks import Marks, Saved, label, raw_saved
 from prunecli.front.presentation.outcomes import (
     Summarize,
     answered_search,
@@ -23,7 +22,6 @@ from prunecli.front.presentation.outcomes import (
 )
 from prunecli.front.presentation.streaming import NOTHING, Growing, Streaming, Summarizing
 from prunecli.front.presentation.transcript_changes import Add, Anew, Board, Change, Tail
-from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -97,7 +95,7 @@ class Presenter:
         self,
         summarize: Summarize,
         tokens: Callable[[int], int | None],
-        saved: Callable[[Edit], int] = attrgetter("tokens_saved"),
+        saved: Saved = raw_saved,
         withheld: Callable[[int], int | None] = lambda _: None,
         *,
         open_thinking: bool = False,
@@ -122,8 +120,8 @@ class Presenter:
     def target(self, slot: int) -> int | None:
         """Return the record whose edits a restore of this entry would undo; None if there is none."""
         seq = self._seq_of.get(slot)
-        edit = self._marks.on(seq) if seq is not None else None
-        return edit.seq if edit else None
+        made = self._marks.on(seq) if seq is not None else None
+        return made[1].seq if made else None
 
     def call(self, slot: int) -> str | None:
         """Return the id of the tool call in this slot."""
@@ -332,21 +330,23 @@ class Presenter:
 
     def _prune_notice(self, seq: int, event: PrunApplied) -> shown.Notice:
         tokens = self._withheld(seq)
-        said = prune_in_words(event, sum(map(self._saved, event.edits)) if tokens is None else tokens)
+        said = prune_in_words(
+            event, sum(edit.tokens_saved for edit in event.edits) if tokens is None else tokens
+        )
         first, line_end, memo = said.partition("\n")
         return shown.Notice(f"{first} · undone{line_end}{memo}" if self._marks.is_undone(seq) else said)
 
     def _remark(self, seqs: Iterable[int]) -> list[Change]:
         changes: list[Change] = []
         for seq in sorted(seqs):
-            edit = self._marks.on(seq)
+            made = self._marks.on(seq)
             for slot in self._slots_of.get(seq, ()):
                 entry = self.board.entries[slot]
                 if isinstance(entry, shown.Notice | shown.Divider):
                     continue
-                spared = edit and edit.kind == "strip" and not isinstance(entry, shown.Thinking)
+                spared = made and made[1].kind == "strip" and not isinstance(entry, shown.Thinking)
                 tokens = entry.tokens if isinstance(entry, shown.ToolCall) else None
-                mark = label(None if spared else edit, tokens, self._saved)
+                mark = label(None if spared else made, tokens, self._saved)
                 if entry.pruned != mark:
                     changes.append(self.board.put(slot, replace(entry, pruned=mark)))
         return changes
