@@ -11,11 +11,13 @@ from prunecli.features.openai.tables import (
     CHAT,
     EXTRA,
     NEW_LIMIT,
+    OLD_LIMIT,
     REASONING_FIELDS,
     SKIPPED_SIGNATURE,
     STOP_REASONS,
     STREAM_USAGE,
     Dialect,
+    has_new_limit,
 )
 from prunecli.features.openai.wording import (
     attachment,
@@ -29,7 +31,7 @@ from prunecli.features.openai.wording import (
     system_text,
     usage_counts,
 )
-from prunecli.model.messages import Json
+from prunecli.model.messages import OTHER_WIRE, Json
 from prunecli.model.requests import Request, WireMessage
 
 PATH = "/chat/completions"
@@ -37,8 +39,14 @@ PATH = "/chat/completions"
 
 def chat_fields(request: Request, dialect: Dialect) -> dict[str, Json]:
     """Return the body of a request, without its messages."""
-    limit = "max_tokens" if NEW_LIMIT in request.without else dialect.limit
-    fields: dict[str, Json] = {"model": request.model, "stream": True, limit: request.max_tokens}
+    limit = NEW_LIMIT if has_new_limit(request.model) else f"{OTHER_WIRE}{dialect.limit}"
+    if limit in request.without:
+        limit = OLD_LIMIT if limit == NEW_LIMIT else NEW_LIMIT
+    fields: dict[str, Json] = {
+        "model": request.model,
+        "stream": True,
+        limit.removeprefix(OTHER_WIRE): request.max_tokens,
+    }
     if dialect.stream_usage and STREAM_USAGE not in request.without:
         fields["stream_options"] = {"include_usage": True}
     if request.effort:

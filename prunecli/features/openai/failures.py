@@ -9,12 +9,13 @@ from prunecli.features.openai.tables import (
     CACHE_OPTIONS,
     ENCRYPTED,
     NEW_LIMIT,
+    OLD_LIMIT,
     PHASE,
     RETENTION,
     STREAM_USAGE,
     SUMMARY,
 )
-from prunecli.model.messages import Json
+from prunecli.model.messages import OTHER_WIRE, Json
 from prunecli.model.requests import SEARCH
 from prunecli.providers.failures import Failures
 from prunecli.providers.optional_fields import EFFORT
@@ -52,6 +53,7 @@ _REFUSED = (
 _FIELDS = (
     (STREAM_USAGE, r"stream_options|include_usage"),
     (NEW_LIMIT, r"max_completion_tokens"),
+    (OLD_LIMIT, r"\bmax_tokens\b"),
     (CACHE_KEY, r"prompt_cache_key"),
     (CACHE_OPTIONS, r"prompt_cache_(?:options|breakpoint)"),
     (RETENTION, r"prompt_cache_retention"),
@@ -106,7 +108,9 @@ class OpenAiFailures(Failures):
         if (re.search(_ENCRYPTED, words) and "not supported" not in words) or re.search(_REASONING, message):
             return SignatureRejected(message)
         if re.search(_REFUSED, words) and not re.search(_A_VALUE, message):
-            found = tuple(name for name, pattern in _FIELDS if re.search(pattern, f"{param} {message}"))
+            words = f"{param} {message}"
+            found = tuple(name for name, pattern in _FIELDS if re.search(pattern, words))
+            found = tuple(sorted(found, key=lambda name: name.removeprefix(OTHER_WIRE) != param))
             if found:
                 return FieldRefused(message, plain.hint, found)
         return plain

@@ -37,11 +37,11 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 """The fields of a delta with reasoning: DeepSeek, Qwen, Kimi, GLM, llama.cpp and vLLM use the first, OpenRouter,
 Groq, Cerebras and Ollama the second."""
 
-STREAM_USAGE, CACHE_KEY, CACHE_OPTIONS, RETENTION, SUMMARY, ENCRYPTED, PHASE, NEW_LIMIT = (
+STREAM_USAGE, CACHE_KEY, CACHE_OPTIONS, RETENTION, SUMMARY, ENCRYPTED, PHASE, NEW_LIMIT, OLD_LIMIT = (
     f"{OTHER_WIRE}{name}"
     for name in (
         *("stream_options", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
-        *("reasoning.summary", "include", "phase", "max_completion_tokens"),
+        *("reasoning.summary", "include", "phase", "max_completion_tokens", "max_tokens"),
     )
 )
 """Optional fields of these protocols, by the names under which a rejection is remembered."""
@@ -67,6 +67,11 @@ def short_id(call_id: str) -> str:
 def reasons(model: str) -> bool:
     """Return whether a model takes the `reasoning` options."""
     return _REASONS.match(model.lower()) is not None
+
+
+def has_new_limit(model: str) -> bool:
+    """Return whether a model rejects `max_tokens`, at any server."""
+    return reasons(model) and "oss" not in model
 
 
 def has_phases(model: str) -> bool:

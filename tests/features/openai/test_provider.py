@@ -328,6 +328,17 @@ async def test_a_rejected_field_is_named_and_left_out(wire):
         await made.close()
 
 
+async def test_a_refused_limit_is_sent_by_its_other_name():
+    rules = OpenAiRules(refused=("max_tokens",), lenient=True)
+    async with OpenAiEndpoint(loop=True, rules=rules) as endpoint:
+        made, asked = provider(endpoint, "chat", Dialect()), request(model="local")
+        with pytest.raises(FieldRefused) as refused:
+            await response_to(made, asked)
+        await response_to(made, replace(asked, without=frozenset(refused.value.fields[:1])))
+        await made.close()
+    assert endpoint.requests[1].json["max_completion_tokens"] == 1000
+
+
 @every_wire
 async def test_the_models_are_listed(wire):
     async with OpenAiEndpoint() as endpoint:

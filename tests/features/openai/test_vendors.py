@@ -1,0 +1,204 @@
+"""Two vendors in one session: where requests go, whose key goes with them, and what the other cannot read."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prunecli.commands.command import Say, run_line
+from prunecli.config.credentials import connection_for, provider_for
+from prunecli.config.sources import load
+from prunecli.model.events import AssistantMessage
+from prunecli.model.messages import Thinking
+from prunecli.providers.models import ModelTable
+from prunecli.runtime import Runtime, Setup
+from prunecli.safety.command_env import unattended_environment
+from prunecli.safety.trust import TrustStore
+from prunecli.util.errors import ConfigError
+from prunecli.util.paths import Places
+from tests.endpoint.script import Call, Reply
+from tests.endpoint.script import Thinking as Thought
+from tests.endpoint.server import Endpoint
+from tests.openai_endpoint.rules import OpenAiRules
+from tests.openai_endpoint.server import OpenAiEndpoint
+
+KEYS = {
+    "OPENAI_API_KEY": "sk-openai-0123456789",
+    "ANTHROPIC_API_KEY": "sk-ant-0123456789",
+    "GROQ_API_KEY": "gsk-1",
+}
+
+RULES = OpenAiRules(key=KEYS["OPENAI_API_KEY"], lenient=True)
+
+
+def loaded(folder: Path, *sets: str, toml: str = "", **environ: str) -> Any:
+    """The configuration of these settings."""
+    places = Places.of({"HOME": str(folder)})
+    if toml:
+        places.config_file.parent.mkdir(parents=True, exist_ok=True)
+        places.config_file.write_text(toml)
+    config = load(places, folder, environ, sets=sets)
+    return config, lambda name: connection_for(name, config, {"HOME": str(folder), **environ}, places)[1]
+
+
+@pytest.mark.parametrize(
+    ("toml", "model", "address", "key"),
+    [
+        ("", "gpt-5.5", "https://api.openai.com/v1", "sk-openai-0123456789"),
+        ("", "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta/openai", None),
+        ("", "claude-sonnet-5", "", "sk-ant-0123456789"),
+        ('[model]\nprovider = "openai"\n', "anything", "https://api.openai.com/v1", "sk-openai-0123456789"),
+        ('[model]\nendpoint = "groq"\n', "openai/gpt-oss-120b", "https://api.groq.com/openai/v1", "gsk-1"),
+        ('[model]\nendpoint = "openrouter"\n', "gpt-5.5", "https://openrouter.ai/api", None),
+        ('[model]\nprovider = "openai"\nendpoint = "openrouter"\n', "gpt-5.5", "https://openrouter.ai/api/v1", None),
+        ('[models.x]\nendpoint = "groq"\n', "x", "https://api.groq.com/openai/v1", "gsk-1"),
+        ('[models.x]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n', "x", "http://127.0.0.1:9/v1",
+         "sk-openai-0123456789"),
+        ('[model]\nbase_url = "https://mine.example"\n', "gpt-5.5", "https://mine.example", "sk-ant-0123456789"),
+    ],
+)  # fmt: skip
+def test_each_model_goes_to_its_endpoint_with_its_key(
+    tmp_path: Path, toml: str, model: str, address: str, key: str | None
+) -> None:
+    _, connection = loaded(tmp_path, toml=toml, **KEYS)
+    found = connection(model)
+    assert found.base_url == address
+    assert (found.credentials.auth_token or found.credentials.api_key) == key
+
+
+def test_the_address_in_the_environment_is_not_for_another_protocol(tmp_path: Path) -> None:
+    elsewhere = {**KEYS, "ANTHROPIC_BASE_URL": "https://gateway.example"}
+    _, connection = loaded(tmp_path, toml='[model]\nprovider = "openai"\n', **elsewhere)
+    assert connection("gpt-5.5").base_url == "https://api.openai.com/v1"
+    _, connection = loaded(tmp_path, toml='[model]\nname = "opus"\n', **elsewhere)
+    assert connection("claude-opus-5-5").base_url == "https://gateway.example"
+
+
+@pytest.mark.parametrize(
+    ("toml", "what"),
+    [
+        ('[models.x]\nprovider = "opnai"\n', "models.x.provider: expected one of anthropic, demo, openai"),
+        ('[models.x]\nendpoint = "grok"\n', "models.x.endpoint: expected one of"),
+        ('[models.x]\nbase_url = "http://far.example"\n', "unencrypted"),
+        ('[model.openai]\nwire = "smoke"\n', "wire"),
+    ],
+)
+def test_a_mistake_is_named_with_its_key(tmp_path: Path, toml: str, what: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        loaded(tmp_path, toml=toml)
+    assert what in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_a_wrong_wire_of_a_model_is_an_error_where_it_is_used(tmp_path: Path) -> None:
+    config, _ = loaded(tmp_path, toml='[models.x]\nendpoint = "groq"\nwire = "smoke"\n', **KEYS)
+    with pytest.raises(ConfigError, match="expected one of responses, chat"):
+        provider_for("x", config, KEYS, Places.of({"HOME": str(tmp_path)}))
+
+
+@pytest.fixture
+async def both() -> AsyncIterator[tuple[Endpoint, OpenAiEndpoint]]:
+    """An endpoint of either vendor."""
+    async with Endpoint() as claude, OpenAiEndpoint(rules=RULES) as gpt:
+        yield claude, gpt
+
+
+def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Runtime:
+    """A runtime on both."""
+    environ = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", **KEYS}
+    places, cwd = Places.of(environ), folder / "work"
+    cwd.mkdir(parents=True)
+    (cwd / "a.txt").write_text("some words\n" * 400)
+    sets = (
+        f"model.base_url={claude.base_url}", "model.name=claude-sonnet-4-6", "model.thinking=2000",
+        "models.far.endpoint=xai", f'models."gpt-5.5".base_url={gpt.api}', 'models."gpt-5.5".provider=openai', f'models."gpt-5.5".wire={wire}',
+    )  # fmt: skip
+
+    def load_config(trusted: bool) -> Any:
+        return load(places, cwd, environ, sets=sets, trusted=trusted)
+
+    config = load_config(True)
+    plain = unattended_environment(environ)
+    setup = Setup(
+        places, cwd, config, plain, plain, True, "linux, /bin/sh", load_config=load_config,
+        trust_store=TrustStore(places.trust_store), zone=UTC, environ=environ,
+    )  # fmt: skip
+    table = ModelTable.load(places.shipped_data, config.models)
+    runtime: Runtime = Runtime(
+        setup, lambda name: provider_for(name, runtime.config, environ, places), table.info
+    )
+    return runtime
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+async def test_from_claude_to_gpt_and_back_only_thinking_stays_behind(
+    tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint], wire: str
+) -> None:
+    claude, gpt = both
+    call = Call("read", {"path": "a.txt"})
+    say = [Reply([Thought("Let me see."), "I read.", call]), Reply([Thought("ok"), "Done."])]
+    claude._service._player._script = (*say, *say)
+    gpt._service._player._script = tuple(say)
+    runtime = opened(tmp_path, claude, gpt, wire)
+    await runtime.submit("Read a.txt.")
+    first = claude.requests[-1].json["messages"]
+    (told,) = [one for one in run_line(runtime, "/model gpt-5.5") if isinstance(one, Say)]
+    assert "cold cache" in told.text
+    assert "2 thinking blocks" in told.text
+    assert "return if you switch back" in told.text
+    await runtime.submit("Again.")
+    (told,) = [one for one in run_line(runtime, "/model claude-sonnet-4-6") if isinstance(one, Say)]
+    await runtime.submit("And again.")
+    assert (claude.rejected, gpt.rejected) == ([], [])
+    assert [one.path for one in gpt.requests] == ["/chat/completions" if wire == "chat" else "/responses"] * 2
+    body = gpt.requests[0].body.decode()
+    assert "Let me see." not in body
+    assert body.count("Again.") == 1
+    assert "some words" in body
+    last = claude.requests[-2].json["messages"]
+    plain = [strip_marks(message) for message in first]
+    assert [strip_marks(message) for message in last[: len(first)]] == plain, (
+        "Claude's own prefix is the same again"
+    )
+    assert "wire:" not in claude.requests[-1].body.decode()
+    assert "gpt-5.5" in {answer.model for answer in answers(runtime)}
+    await runtime.close()
+
+
+def answers(runtime: Runtime) -> list[AssistantMessage]:
+    """The answers so far."""
+    return [one.event for one in runtime.session.records if isinstance(one.event, AssistantMessage)]
+
+
+def strip_marks(message: Any) -> Any:
+    """A message without its cache breakpoints."""
+    blocks = [
+        {key: one for key, one in block.items() if key != "cache_control"} for block in message["content"]
+    ]
+    return {**message, "content": blocks}
+
+
+async def test_thinking_of_gpt_is_kept_for_gpt(tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint]) -> None:
+    claude, gpt = both
+    gpt._service._player._script = (Reply([Thought("Mine."), "One."]), "Two.", "Three.")
+    runtime = opened(tmp_path, claude, gpt, "responses")
+    run_line(runtime, "/model gpt-5.5")
+    await runtime.submit("Hello.")
+    run_line(runtime, "/model claude-sonnet-4-6")
+    assert runtime.session.context.unseen.dropped
+    await runtime.submit("Hello again.")
+    run_line(runtime, "/model gpt-5.5")
+    await runtime.submit("And once more.")
+    kinds = [item["type"] for item in gpt.requests[-1].json["input"]]
+    assert kinds == ["message", "reasoning", "message", "message", "message", "message"]
+    assert (claude.rejected, gpt.rejected) == ([], [])
+    assert isinstance(answers(runtime)[0].content[0], Thinking)
+    await runtime.close()
+
+
+async def test_a_model_without_a_key_says_so(tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint]) -> None:
+    runtime = opened(tmp_path, *both, "chat")
+    said = " ".join(one.text for one in run_line(runtime, "/model far") if isinstance(one, Say))
+    assert "No API key. /login to add one" in said
+    await runtime.close()
