@@ -112,7 +112,8 @@ def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Ru
     (cwd / "a.txt").write_text("some words\n" * 400)
     sets = (
         f"model.base_url={claude.base_url}", "model.name=claude-sonnet-4-6", "model.thinking=2000",
-        "models.far.endpoint=xai", f'models."gpt-5.5".base_url={gpt.api}', 'models."gpt-5.5".provider=openai', f'models."gpt-5.5".wire={wire}',
+        "models.far.endpoint=xai", f'models."gpt-5.5".base_url={gpt.api}',
+        'models."gpt-5.5".provider=openai', f'models."gpt-5.5".wire={wire}',
     )  # fmt: skip
 
     def load_config(trusted: bool) -> Any:
