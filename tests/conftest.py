@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.wires import WIRES, choose
+
 settings.register_profile(
     "house", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -66,6 +68,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave slow files unread where they do not run."""
     return True if str(collection_path).startswith(SLOW) and config.option.markexpr.startswith(FAST) else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The protocol that scripted models speak: that of a tenth of the tests, or of all."""
+    parser.addoption("--wire", choices=("tenth", *WIRES), default="tenth", help="see tests/through.py")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Choose the wire of the test."""
+    choose(item.nodeid, item.config.getoption("--wire"))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,6 +16,7 @@ from prunecli.safety.trust import TrustStore
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.paths import Places
 from tests.scripted import Scripted, ScriptedProvider
+from tests.wires import over_wire
 
 
 def start(
@@ -55,6 +56,8 @@ def start(
         zone=UTC,
     )
     played = provider or ScriptedProvider(script)
+    if provider is None or isinstance(provider, ScriptedProvider):
+        played = over_wire(played)
     return Runtime(setup, lambda _: played, ModelTable.load(places.shipped_data, config.models).info)
 
 
