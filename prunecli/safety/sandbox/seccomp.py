@@ -6,6 +6,7 @@ another architecture's table are refused, so each number has only one meaning.
 """
 
 import os
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -24,82 +25,21 @@ _TERMINAL_INPUT = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX, which put bytes into a terminal's input."""
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
-_SHARED = {
-    "io_uring_setup": 425,
-    "io_uring_enter": 426,
-    "io_uring_register": 427,
-    "clone3": 435,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "removexattrat": 466,
-    "open_tree_attr": 467,
-}
-_CALLS: dict[str, tuple[int, int | None]] = {
-    "ioctl": (16, 29),
-    "socket": (41, 198),
-    "clone": (56, 220),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "swapon": (167, 224),
-    "swapoff": (168, 225),
-    "reboot": (169, 142),
-    "settimeofday": (164, 170),
-    "clock_settime": (227, 112),
-    "acct": (163, 89),
-    "quotactl": (179, 60),
-    "iopl": (172, None),
-    "ioperm": (173, None),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "kexec_load": (246, 104),
-    "kexec_file_load": (320, 294),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "open_by_handle_at": (304, 265),
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "chown": (92, None),
-    "fchown": (93, 55),
-    "lchown": (94, None),
-    "fchmodat": (268, 53),
-    "fchownat": (260, 54),
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "utimensat": (280, 88),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "removexattr": (197, 14),
-    "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
-}
-"""The other system calls: their numbers on x86_64 and on aarch64."""
-_METADATA = frozenset(
-    {
-        *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
-        *("utime", "utimes", "futimesat", "utimensat", "setxattrat", "removexattrat"),
-        *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
-    }
-)
-"""Calls that change a file's mode, owner, times or attributes. A read-only mount refuses them; Landlock does not."""
+_CALLS = """
+io_uring_setup 425, io_uring_enter 426, io_uring_register 427, clone3 435, open_tree 428, move_mount 429,
+fsopen 430, fsconfig 431, fsmount 432, fspick 433, mount_setattr 442, quotactl_fd 443, fchmodat2* 452,
+setxattrat* 463, removexattrat* 466, open_tree_attr 467, ioctl 16 29, socket 41 198, clone 56 220,
+unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, swapon 167 224,
+swapoff 168 225, reboot 169 142, settimeofday 164 170, clock_settime 227 112, acct 163 89, quotactl 179 60,
+iopl 172 -, ioperm 173 -, init_module 175 105, finit_module 313 273, delete_module 176 106, kexec_load 246 104,
+kexec_file_load 320 294, bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, add_key 248 217,
+request_key 249 218, keyctl 250 219, open_by_handle_at 304 265, chmod* 90 -, fchmod* 91 52, chown* 92 -,
+fchown* 93 55, lchown* 94 -, fchmodat* 268 53, fchownat* 260 54, utime* 132 -, utimes* 235 -, futimesat* 261 -,
+utimensat* 280 88, setxattr* 188 5, lsetxattr* 189 6, fsetxattr* 190 7, removexattr* 197 14,
+lremovexattr* 198 15, fremovexattr* 199 16
+"""
+"""System calls: their number on every architecture, or those on x86_64 and on aarch64 (`-`: it has none). Those with
+a star change a file's mode, owner, times or attributes, which a read-only mount refuses and Landlock does not."""
 _ABSENT = frozenset({"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"})
 """Calls that are reported as unknown to the kernel, so that programs use older ones."""
 _JUDGED = frozenset({"ioctl", "socket", "clone", "unshare"})
@@ -114,9 +54,11 @@ class Machine:
     calls: Mapping[str, int]
 
 
+_ROWS = [row.replace("*", "").split() for row in _CALLS.split(",")]
+_METADATA = frozenset(re.findall(r"(\w+)\*", _CALLS))
 MACHINES: Mapping[str, Machine] = {
-    "x86_64": Machine(0xC000003E, _SHARED | {name: x86 for name, (x86, _) in _CALLS.items()}),
-    "aarch64": Machine(0xC00000B7, _SHARED | {name: arm for name, (_, arm) in _CALLS.items() if arm}),
+    name: Machine(arch, {row[0]: int(row[at]) for row in _ROWS if row[at] != "-"})
+    for name, arch, at in (("x86_64", 0xC000003E, 1), ("aarch64", 0xC00000B7, -1))
 }
 """The architectures with a filter, by their names in uname. The sandbox needs a filter."""
 
