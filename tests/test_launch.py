@@ -1,12 +1,18 @@
 """Starting: who answers, through which proxy, and what a start without a key does."""
 
 import gc
+import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from prunecli.cli.demo import PRICES
 from prunecli.cli.launch import demo_launch, launch
+from prunecli.commands.command import Quit, run_line
+from prunecli.front.presentation.completion import as_command
+from prunecli.providers.models import ModelTable
 from prunecli.runtime import reconfiguring
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
 from prunecli.safety.sandbox import landlock
@@ -74,6 +80,30 @@ def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
     assert asked.cwd is not None
     assert list(asked.cwd.iterdir()) == []
     asked.cwd.rmdir()
+
+
+def test_the_tour_typed_in_a_session_leaves_for_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    runtime = make_runtime(Launch(cwd=tmp_path / "work"), environ(tmp_path))
+    assert as_command("tour") == "/tour"
+    assert run_line(runtime, "/tour") == [Quit()]
+    assert runtime.leaves_for_tour
+    touring = make_runtime(Launch(cwd=tmp_path / "work", introduction="hello"), environ(tmp_path))
+    assert not any(isinstance(effect, Quit) for effect in run_line(touring, "/tour"))
+    assert not touring.leaves_for_tour
+
+
+def test_the_recorded_session_of_the_tour_is_real_small_and_free_to_share(tmp_path: Path) -> None:
+    path = Places.of(environ(tmp_path)).shipped_data / "demo-session.jsonl.gz"
+    assert path.stat().st_size < 60_000
+    with gzip.open(path) as file:
+        first = json.loads(file.readline())
+    assert (first["license"], first["format"]) == ("MIT", "agent-session/1")
+    assert f"{first['models'][first['model']]} requests" in demo_launch().introduction
+    prices = ModelTable.load(Places.of(environ(tmp_path)).shipped_data).info(first["model"]).prices
+    assert {f"models.demo.prices.{name}={getattr(prices, name):g}" for name in ("input", "output")} <= set(
+        PRICES
+    )
 
 
 def test_trusting_a_directory_keeps_the_demo_model(tmp_path: Path) -> None:

@@ -68,17 +68,29 @@ def launch(
             _collect_again()
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the terminal interface needs a terminal", "use -p to run without one")
-    if asked.plain or environ.get("TERM", "") in ("", "dumb"):
-        return plain_front.run_plain(lambda: _made(asked, environ), prompt=asked.prompt)
-    cwd = asked.cwd or working_directory()
-    return tui.run_tui(
-        lambda: _made(asked, environ),
-        places=Places.of(environ),
-        cwd=cwd,
-        environ=environ,
-        prompt=asked.prompt,
-        inline=asked.inline,
-    )
+    runtimes: list[Runtime] = []
+
+    def made() -> "Runtime":
+        runtimes.append(_made(asked, environ))
+        return runtimes[0]
+
+    is_plain = asked.plain or environ.get("TERM", "") in ("", "dumb")
+    if is_plain:
+        code = plain_front.run_plain(made, prompt=asked.prompt)
+    else:
+        code = tui.run_tui(
+            made,
+            places=Places.of(environ),
+            cwd=asked.cwd or working_directory(),
+            environ=environ,
+            prompt=asked.prompt,
+            inline=asked.inline,
+        )
+    if runtimes and runtimes[0].leaves_for_tour:
+        sys.stdout.flush()
+        plain = ["--plain"] if is_plain else []
+        os.execve(sys.executable, [sys.executable, "-m", "prunecli", "demo", *plain], environ)  # noqa: S606
+    return code
 
 
 def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
@@ -95,7 +107,7 @@ def demo_launch(*, plain: bool = False) -> Launch:
     except OSError as error:
         raise UsageError(f"the tour needs a scratch folder: {error.strerror}") from error
     return Launch(
-        flags={"--model": "demo"},
+        flags={"--model": "demo", "--permission-mode": "edits"},
         trust=True,
         cwd=folder,
         introduction=demo_tour.INTRODUCTION,

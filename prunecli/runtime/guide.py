@@ -7,13 +7,16 @@ from prunecli.model.events import ToolResult
 
 
 class Guide:
-    """A guide that offers its lines in order, and starts over if a call of the last turn failed."""
+    """A guide that offers its lines in order, and starts over if a call of the last turn failed. `only_first`: it
+    offers nothing once the session has begun."""
 
-    def __init__(self, lines: Iterable[str] = ()) -> None:
-        self._lines = tuple(lines)
+    def __init__(self, lines: Iterable[str] = (), *, only_first: bool = False) -> None:
+        self._lines, self._only_first = tuple(lines), only_first
         self._at = 0
 
     def next(self, context: Context) -> str:
+        if self._only_first and context.user_turns:
+            return ""
         if 0 < self._at < len(self._lines) and _stopped(context):
             self._at = 0
         return self._lines[self._at] if self._at < len(self._lines) else ""

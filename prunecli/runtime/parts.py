@@ -8,7 +8,7 @@ runtime makes one of each. A runtime of a task is given the part of the runtime 
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 from prunecli.agent.hooks import Chain, Hooks, Recordable
 from prunecli.model.messages import Block, Json, ToolUse
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_LINES = 5
 """Lines about unusable files to show at a time."""
+
+
+Greet: TypeAlias = Callable[[str, str], None]
+"""Shows a line below the welcome while the session is empty; Enter on an empty prompt sends the second text."""
 
 
 class Prompt(NamedTuple):
@@ -124,8 +128,8 @@ class Part:
         """Return names that a prompt may mention after @."""
         return ()
 
-    async def shown(self) -> None:
-        """The first frame of a screen is drawn."""
+    async def shown(self, greet: Greet) -> None:
+        """The first frame of a screen is drawn. `greet` adds to the welcome."""
 
     async def ready(self) -> None:
         """A headless run is about to begin, which may wait for what it needs."""
@@ -253,9 +257,9 @@ class Parts(Mapping[str, Part]):
         found = (part.command(word, arguments) for part in self._all.values())
         return next((effects for effects in found if effects is not None), None)
 
-    async def shown(self) -> None:
+    async def shown(self, greet: Greet) -> None:
         for part in self._own:
-            await part.shown()
+            await part.shown(greet)
 
     async def ready(self) -> None:
         for part in self._own:

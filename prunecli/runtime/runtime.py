@@ -90,7 +90,7 @@ class Runtime:
         self.agent = agent
         self.fill_form: Elicit | None = None
         self.on_task: list[Callable[[Task], None]] = []
-        self.introduction, self.guide = "", Guide()
+        self.introduction, self.guide, self.leaves_for_tour = "", Guide(), False
         self.on_session: list[Callable[[Session], None]] = []
         self.questions: asyncio.Lock = within.questions if within else asyncio.Lock()
         self.offered = OfferedModels(setup, lambda model: self.config.service(model).base_url, info_of)

@@ -19,6 +19,7 @@ from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record, Set
 from prunecli.model.signals import FileMoved, Notice
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import bring_back, carry_out
+from prunecli.runtime.guide import Guide
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.session.digest import Titled
 from prunecli.session.session import Session
@@ -338,6 +339,15 @@ class Conversation:
         welcome = self.frame.welcome
         if not (welcome.display and welcome.tell(text, level)):
             self.frame.show_transcript()
+
+    def greet(self, text: str, line: str) -> None:
+        """Add to the welcome of an empty session, and offer a line that Enter sends."""
+        if self.runtime.session.records or not self.frame.welcome.display:
+            return
+        self.say(text)
+        if line and not self.runtime.guide.next(self.runtime.session.context):
+            self.runtime.guide = Guide([line], only_first=True)
+            self.show_guide()
 
     def warn_of(self, text: str) -> None:
         self.say(text, Level.WARNING)

@@ -99,7 +99,7 @@ class Startup:
         else:
             if ready:
                 await asyncio.to_thread(ready)
-        await runtime.parts.shown()
+        await runtime.parts.shown(conversation.greet)
         gc.freeze()
 
     async def _say_sandbox(self, runtime: "Runtime", conversation: "Conversation") -> None:

@@ -58,12 +58,13 @@ async def test_step_by_step_it_waits_for_the_person(tmp_path: Path) -> None:
     assert GUIDE[0] == STEP_BY_STEP
     assert "**Enter** to continue" in await bench.talk(GUIDE[0])
     assert bench.names() == WHOLE[:3]
-    assert "**Enter** to continue" in await bench.talk(GUIDE[1])
+    assert "**Enter** to look at the context" in await bench.talk(GUIDE[1])
     assert bench.names() == WHOLE[:6]
-    last = await bench.talk(GUIDE[2])
+    assert GUIDE[2] == "/context"
+    last = await bench.talk(GUIDE[3])
     assert bench.names() == WHOLE
     assert bench.prunes()[0].memo == MEMO
-    for command in GUIDE[3:]:
+    for command in GUIDE[4:]:
         assert f"`{command}`" in last
 
 

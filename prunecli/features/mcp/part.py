@@ -9,7 +9,7 @@ from prunecli.features.mcp.definition import Definition
 from prunecli.features.mcp.servers import DEFINITIONS, PROJECT_FILE, RemoteServers, with_given
 from prunecli.model.messages import Json
 from prunecli.plugins.app import resolved
-from prunecli.runtime.parts import GivenServer
+from prunecli.runtime.parts import GivenServer, Greet
 from prunecli.safety.project_settings import down_to
 from prunecli.util.errors import ConfigError
 from prunecli.util.sanitize import one_line
@@ -71,7 +71,7 @@ class McpServers(RemoteServers):
                 problems.append("The editor's MCP servers start once this folder is trusted.")
         return problems
 
-    async def shown(self) -> None:
+    async def shown(self, greet: Greet) -> None:  # noqa: ARG002  # the base class's signature
         if self.host.gatekeeper.trusted:
             await asyncio.to_thread(self.prepare)
             self.starting()

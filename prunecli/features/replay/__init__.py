@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 
 def install(app: "App") -> None:
+    app.part("invitation", "prunecli.features.replay.invitation:Invitation")
     app.command(
         "prune-config try",
         "prunecli.features.replay.trying",

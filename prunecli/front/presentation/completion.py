@@ -90,9 +90,11 @@ def is_memory(text: str) -> bool:
 
 def as_command(text: str) -> str:
     """Return the slash command that a prompt stands for, "" if it is for the model or the shell. `exit` alone leaves,
-    as in any shell."""
+    as in any shell, and `tour` starts the tour."""
     if text.strip() in LEAVING:
         return "/quit"
+    if text.strip().lower() == "tour":
+        return "/tour"
     return text if is_command(text) else f"/memory add {text[2:]}" if is_memory(text) else ""
 
 
