@@ -33,10 +33,10 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         and record.event.origin not in ("command", "attachment")
     ):
         at, again = record.seq - 1, typed(record.event)
-    before, unheard = session.id, runtime.status().waiting
+    unheard = runtime.status().waiting
     try:
         runtime.open_session(session.path, fork=True, at=at)
     except OSError as error:
         raise SessionNotFound(f"{error.filename}: {error.strerror}") from error
-    said = [*switched(unheard), Say(f"This is a copy of {before}; /resume {before} to go back.")]
+    said = [*switched(unheard), Say("Forked. /tree to switch back.")]
     return [*said, FillPrompt(again)] if again else said

@@ -355,7 +355,7 @@ async def test_new_and_resume_switch_sessions(tmp_path: Path) -> None:
     assert isinstance(pick, PickSession)
     choose = pick.choose()
     assert [choice.value for choice in choose.choices] == [first]
-    assert choose.choices[0].label == "read it"
+    assert choose.choices[0].label == "Read it"
     assert run_line(runtime, f"/resume {first}") == [SwitchSession()]
     assert runtime.session.id == first
     assert runtime.status().ledger.scanned_tokens > 0

@@ -37,6 +37,7 @@ UNITTEST = "F.\n----\nRan 2 tests in 0.001s\n\nFAILED (failures=1)"
         ("ls src && cat a.py", "a.py\nx = 1\ny = 2", "3 lines"),
         ("ls a; echo ---; ls b", "1\n2\n---\n3", "3"),
         ("git status; echo '---'; git log --oneline", "M a\n---\n1a x\n2b y", "2 lines"),
+        ("git status", "On branch x\n\nnothing to commit", "3 lines"),
         ("cd x && wc -l a.py", "42 a.py", "42 a.py"),
         ("make", "gcc -c a.c\nbuilt a.out", "built a.out"),
         ("echo hello", "hello", "hello"),

@@ -150,8 +150,8 @@ async def test_fork_shows_the_copy_with_the_prompt_and_tree_leads_back(tmp_path:
         prompt = [e.seq for e in original.context.items if e.kind == "user"][-1]
         await s.type(f"/fork {prompt}", "enter")
         await s.until(lambda: s.frame.prompt.typed == "second")
-        await s.until_shown("❯ first", "This is a copy of")
-        assert "❯ second" not in s.screen_text().split("first")[1].split("This is a copy")[0]
+        await s.until_shown("❯ first", "Forked. /tree to switch back.")
+        assert "❯ second" not in s.screen_text().split("first")[1].split("Forked.")[0]
         assert s.runtime.session.id != original.id
         await s.pilot.press("ctrl+u")
         await s.type("/tree", "enter")

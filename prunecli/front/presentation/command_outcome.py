@@ -52,6 +52,7 @@ def outcome(command: str, text: str, *, is_failed: bool = False) -> str:
         parts, lines = parts[:-1], lines[:-1]
     if len(parts) > 1:
         lines = _after_heading(parts[:-1], lines)
+    count = len(lines)
     lines = [line for line in lines if line.strip(FRAMES)]
     if not lines:
         return ""
@@ -60,7 +61,7 @@ def outcome(command: str, text: str, *, is_failed: bool = False) -> str:
     if is_failed and (error := next((line for line in reversed(lines) if _ERROR.match(line.strip())), "")):
         return error.strip()
     if len(lines) > 1 and parts and _lists(parts[-1]) and not is_failed:
-        return counted(len(lines), "line")
+        return counted(count, "line")
     return _FRAME.sub("", lines[-1])
 
 

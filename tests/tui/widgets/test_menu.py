@@ -103,7 +103,7 @@ async def test_the_whole_of_a_cut_label_has_no_lines_of_its_tree(tmp_path: Path)
         await s.idle()
         await s.type(f"/rename {prompt}", "enter")
         await s.type("/fork", "escape", "enter")
-        await s.until_shown("This is a copy")
+        await s.until_shown("Forked.")
         await s.type("/tree", "escape", "enter")
         await s.until_shown("fork at", prompt)
         assert s.screen_text().count("└") == 1
