@@ -156,7 +156,7 @@ async def test_fork_shows_the_copy_with_the_prompt_and_tree_leads_back(tmp_path:
         await s.pilot.press("ctrl+u")
         await s.type("/tree", "enter")
         await picker(s)
-        await s.until_shown("└ first", "copied at")
+        await s.until_shown("└ first", "fork at")
         await s.pilot.press("up", "enter")
         await s.until(lambda: s.runtime.session.id == original.id)
         await s.until_shown("❯ second")

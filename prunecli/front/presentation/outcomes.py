@@ -179,6 +179,10 @@ def _outcome(result: ToolResult, command: str) -> str:
         return f"{details['width']}x{details.get('height')}"
     if isinstance(details.get("last_line"), int) and isinstance(details.get("first_line"), int):
         return counted(max(0, details["last_line"] - details["first_line"] + 1), "line")
+    return _otherwise(result, command, text)
+
+
+def _otherwise(result: ToolResult, command: str, text: str) -> str:
     if command and result.tool_name == "bash":  # of an imported session, without the exit code
         return _brief(outcome(command, text, is_failed=result.is_error))
     return "" if result.tool_name == TODO else _size(text)  # the line of a to-do list shows its size
