@@ -32,7 +32,7 @@ SLOW = tuple(
     f"{Path(__file__).parent}/{name}"
     for name in (
         *("e2e/", "faults/", "features/test_removal", "golden/", "laws/", "peers/", "replay/"),
-        *("screenshots/", "vectors/"),
+        *("proposals/test_unasked", "screenshots/", "vectors/"),
         *("acp/test_streams", "agent/permissions/test_corpora", "cli/test_output", "mcp/test_faults"),
         *("mcp/test_hub", "mcp/test_real_servers", "proposals/test_equality"),
         *("providers/test_demo_tour", "providers/test_lazy_import"),

@@ -32,6 +32,7 @@ from prunecli.runtime.workbench import SandboxWorkbench
 from prunecli.safety.permissions.sandboxed import SandboxedCommands
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.sandbox.canary import choose
+from prunecli.safety.sandbox.sandbox import Chosen
 from prunecli.session.session import Session
 from prunecli.tools.bash import ConfinedBash
 from prunecli.tools.tool import ToolContext, ToolLimits
@@ -195,8 +196,8 @@ class Tally:
 class Desk:
     """An executor in ask mode whose questions are counted and answered with Yes."""
 
-    def __init__(self, box: Box, layers: Path) -> None:
-        self.box, self.asked = box, list[Asked]()
+    def __init__(self, box: Box, layers: Path, *, seconds: float = SECONDS) -> None:
+        self.box, self.asked, self.seconds = box, list[Asked](), seconds
         self.session = Session(
             SessionStarted("t", str(box.context.workspace), "m"), Context(Chars4()), path=None
         )
@@ -219,7 +220,7 @@ class Desk:
     def _context(self, *, approved: bool, granted: bool, reads: bool) -> ToolContext:
         confine = self.box.walls.confine(granted=granted, reads=reads)
         return replace(
-            self.box.context, confine=confine, approved=approved, limits=ToolLimits(100_000, SECONDS)
+            self.box.context, confine=confine, approved=approved, limits=ToolLimits(100_000, self.seconds)
         )
 
     def asks(self, command: str, inside: SandboxedCommands) -> bool:
@@ -238,6 +239,11 @@ class Desk:
         return status if isinstance(status, int) else None, len(self.asked) > before
 
 
+def tried_here(folder: Path) -> Chosen:
+    """The sandbox of this machine, with overlays if they work below a folder."""
+    return choose(str(folder), dict(os.environ), layers=folder / "layers")
+
+
 def kind_of(command: str) -> str:
     words = _WRAPPER.sub("", command.strip()).split()
     return words[0].rpartition("/")[2][:15] if words else "?"
@@ -250,8 +256,7 @@ async def measure(path: Path, tally: Tally) -> None:
         return
     folder = Path(tempfile.mkdtemp(prefix="recorded-"))
     try:
-        chosen = choose(str(folder), dict(os.environ), layers=folder / "layers")
-        with boxed(folder, chosen) as box:
+        with boxed(folder, tried_here(folder)) as box:
             root = box.context.workspace
             rebuild(scene, root, box.home)
             desk = Desk(box, folder / "layers")
