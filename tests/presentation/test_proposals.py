@@ -1,6 +1,7 @@
 """What a question shows of commands that already ran."""
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,15 @@ from prunecli.front.presentation.questions import Sheet, sheet_of
 from prunecli.model.messages import ToolUse
 from prunecli.model.touches import Touches
 from prunecli.tools.processes.sandboxing import Blocked
-from tests.proposals.laying import trial
+from tests.proposals.laying import Trial, chosen_here
+from tests.proposals.laying import trial as layered
+
+
+def trial(folder: Path) -> AbstractContextManager[Trial]:
+    chosen = chosen_here(folder)
+    if not chosen.overlays:
+        pytest.skip("needs bubblewrap and overlays")
+    return layered(folder, chosen)
 
 
 def sheet(*commands: str, **given) -> Sheet:
