@@ -14,6 +14,7 @@ from prunecli.safety.permissions.git import config_doubt
 from prunecli.safety.permissions.places import holds_credentials, is_kept_inside, resolve
 from prunecli.safety.permissions.rules import Rule, parse_rule
 from prunecli.safety.permissions.verdict import Rules
+from prunecli.safety.proposals.recovery import recover
 from prunecli.safety.sandbox.canary import choose
 from prunecli.safety.sandbox.layout import Ground, real
 from prunecli.safety.sandbox.sandbox import Limits, Sandbox
@@ -79,6 +80,7 @@ def make_sandbox(
         limits=Limits(sandbox.max_processes, sandbox.max_memory_mb, sandbox.max_file_mb),
         required=sandbox.mode == "require",
         notes=str(places.unchecked),
+        recover=lambda: recover(places.layers),
     )
 
 

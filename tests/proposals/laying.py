@@ -135,6 +135,11 @@ class Trial:
     def freeze(self) -> Proposal:
         return freeze(self.layer)
 
+    def abandon(self) -> None:
+        """Leave the layer as a killed program does."""
+        os.close(self.layer._owner)
+        self._layer = None
+
     def drop(self) -> None:
         """End the layer, if one was begun."""
         if self._layer is not None:

@@ -17,6 +17,7 @@ from prunecli.safety.proposals.journal import Journal, Kind, Pair, Step
 from prunecli.safety.proposals.layer import remove
 from prunecli.safety.proposals.staging import Staging
 from prunecli.safety.proposals.states import FOLDER, State, identity_of
+from prunecli.safety.proposals.steps import Tick
 from prunecli.safety.sandbox.real_folders import opened
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
@@ -40,7 +41,7 @@ class Stale:
     paths: tuple[str, ...]
 
 
-def apply(proposal: Proposal) -> Applied | Stale:
+def apply(proposal: Proposal, tick: Tick = lambda: None) -> Applied | Stale:
     """Apply a proposal. Raises ToolError with everything as before, or with the paths where that could not be had."""
     if proposal.refused:
         path, why = proposal.refused[0]
@@ -53,32 +54,41 @@ def apply(proposal: Proposal) -> Applied | Stale:
     places = [(root, _place(folder, root, number)) for number, root in enumerate(proposal.layer.roots)]
     plan = Journal(tuple(places))
     try:
+        tick()
         journal.write(folder, plan)  # so that what a crash leaves is found
-        plan = _prepared(proposal, plan)
+        plan = _prepared(proposal, plan, tick)
+        tick()
         journal.write(folder, plan)
-        steps.forward(plan)
+        steps.forward(plan, tick)
         _check_gone(plan, gone)
     except (OSError, ToolError) as error:
-        _take_back(folder, plan)
+        _take_back(folder, plan, tick)
         why = f"{error.filename or ''} {error.strerror}".strip() if isinstance(error, OSError) else str(error)
         raise ToolError(f"Nothing was applied: {why.rstrip('.')}.") from error
-    end(folder, plan)
+    end(folder, plan, tick)
     return Applied(tuple(dict.fromkeys(change.full for change in proposal.changes)))
 
 
-def _take_back(folder: str, plan: Journal) -> None:
-    back = Journal(plan.roots, plan.steps, back=True)
+def _take_back(folder: str, plan: Journal, tick: Tick) -> None:
+    back = replace(plan, back=True)
     with suppress(OSError):  # a full disk; then a crash now is carried forward
+        tick()
         journal.write(folder, back)
-    steps.backward(back)
-    end(folder, back)
+    steps.backward(back, tick)
+    end(folder, back, tick)
 
 
-def end(folder: str, plan: Journal) -> None:
-    """Forget the steps of a layer, then what they left behind."""
-    os.unlink(os.path.join(folder, journal.NAME))
+def end(folder: str, plan: Journal, tick: Tick = lambda: None) -> None:
+    """Remove what the steps of a layer left behind, then forget them."""
+    with suppress(OSError):  # a full disk; then a crash now repeats steps that are done
+        tick()
+        journal.write(folder, replace(plan, over=True))
     for _, place in plan.roots:
+        tick()
         remove(place)
+    tick()
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, journal.NAME))
 
 
 def _is_based(change: Change, gone: set[str]) -> bool:
@@ -111,19 +121,22 @@ def _mount(descriptor: int) -> tuple[int, str]:
         return os.fstat(descriptor).st_dev, next(line for line in file if line.startswith("mnt_id:"))
 
 
-def _prepared(proposal: Proposal, plan: Journal) -> Journal:
+def _prepared(proposal: Proposal, plan: Journal, tick: Tick) -> Journal:
     """Copy everything new, and return the steps."""
     found = list[Step]()
     for number, (root, place) in enumerate(plan.roots):
         changes = [change for change in proposal.changes if change.root == root]
         if not changes:
             continue
+        tick()
         os.mkdir(place, 0o700)
+        tick()
         with ExitStack() as stack:
             upper = stack.enter_context(opened(proposal.layer.upper(root), flags=FOLDER))
             staging = Staging(stack.enter_context(opened(place, flags=FOLDER)), upper, root)
             found += _Plan(number, root, changes, staging, len(found)).steps()
             staging.finish()
+            tick()
     return Journal(plan.roots, tuple(found))
 
 

@@ -36,11 +36,13 @@ class Step:
 
 @frozen
 class Journal:
-    """The steps, forwards or `back`. `roots` are the folders with the folder of what comes and goes for each."""
+    """The steps, forwards or `back`. `roots` are the folders with the folder of what comes and goes for each. `over`:
+    all were taken, and only that is left to remove."""
 
     roots: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...] = ()
     back: bool = False
+    over: bool = False
 
 
 def write(folder: str, journal: Journal) -> None:
@@ -49,7 +51,7 @@ def write(folder: str, journal: Journal) -> None:
         [step.kind, step.number, step.root, step.path, step.before, step.new, step.modes]
         for step in journal.steps
     ]
-    data = {"roots": journal.roots, "steps": steps, "back": journal.back}
+    data = {"roots": journal.roots, "steps": steps, "back": journal.back, "over": journal.over}
     write_private(Path(folder, NAME), json.dumps(data).encode(), sync=True)
 
 
@@ -63,7 +65,7 @@ def read(folder: str) -> Journal | None:
         Step(kind, number, root, path, _pair(before), _pair(new), tuple(modes))
         for kind, number, root, path, before, new, modes in data["steps"]
     )
-    return Journal(tuple((one, two) for one, two in data["roots"]), steps, bool(data["back"]))
+    return Journal(tuple((one, two) for one, two in data["roots"]), steps, data["back"], data["over"])
 
 
 def _pair(given: list[int] | None) -> Pair | None:

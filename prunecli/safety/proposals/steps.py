@@ -15,25 +15,30 @@ from prunecli.util.errors import ToolError
 from prunecli.util.file_systems import sync_file
 from prunecli.util.frozen import frozen
 
+Tick = Callable[[], None]
+"""Called before each change of the disk; tests end the program there, or fill the disk."""
 _SEEN = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def forward(plan: Journal) -> None:
+def forward(plan: Journal, tick: Tick = lambda: None) -> None:
     """Take all steps. Raises OSError or ToolError at the first that is not possible."""
-    with _opened(plan) as places:
+    with _opened(plan, tick) as places:
         for step in plan.steps:
             with places.at(step) as here:
+                tick()
                 _DO[step.kind](step, here)
 
 
-def backward(plan: Journal) -> None:
+def backward(plan: Journal, tick: Tick = lambda: None) -> None:
     """Take back the steps that were taken. Raises ToolError with the paths where that is not possible."""
     lost = list[str]()
-    with _opened(plan) as places:
+    with _opened(plan, tick) as places:
         for step in reversed(plan.steps):
             try:
                 with places.at(step) as here:
-                    _UNDO[step.kind](step, here)
+                    tick()
+                    if step.kind in ("place", "remove") or here.pair() == step.before:
+                        _UNDO[step.kind](step, here)
             except (OSError, ToolError):
                 lost.append(os.path.join(plan.roots[step.root][0], step.path))
     if lost:
@@ -48,13 +53,15 @@ class _Here:
     folder: int
     name: str
     place: int
+    tick: "Tick"
 
     def pair(self) -> Pair | None:
         return _pair(self.name, self.folder)
 
 
 class _Places:
-    def __init__(self, plan: Journal, stack: ExitStack) -> None:
+    def __init__(self, plan: Journal, stack: ExitStack, tick: Tick) -> None:
+        self._tick = tick
         self._roots = [root for root, _ in plan.roots]
         self._places = {
             number: stack.enter_context(opened(plan.roots[number][1]))
@@ -66,13 +73,13 @@ class _Places:
         root = self._roots[step.root]
         folder, _, name = step.path.rpartition("/")
         with opened(os.path.join(root, folder), below=root) as above:
-            yield _Here(above, name or ".", self._places[step.root])
+            yield _Here(above, name or ".", self._places[step.root], self._tick)
 
 
 @contextmanager
-def _opened(plan: Journal) -> Iterator[_Places]:
+def _opened(plan: Journal, tick: Tick) -> Iterator[_Places]:
     with ExitStack() as stack:
-        yield _Places(plan, stack)
+        yield _Places(plan, stack, tick)
 
 
 def _pair(name: str, folder: int) -> Pair | None:
@@ -91,6 +98,7 @@ def _place(step: Step, here: _Here) -> None:
         _keep(old, here)
     elif found is not None or (step.before and _pair(old, here.place) != step.before):
         raise _changed(step)
+    here.tick()
     os.rename(new, here.name, src_dir_fd=here.place, dst_dir_fd=here.folder)
 
 
@@ -105,16 +113,16 @@ def _keep(old: str, here: _Here) -> None:
 
 
 def _unplace(step: Step, here: _Here) -> None:
-    old, found = f"old.{step.number}", here.pair()
-    if found == step.new:
-        if step.before is None:
-            os.rename(here.name, f"new.{step.number}", src_dir_fd=here.folder, dst_dir_fd=here.place)
-            return
-    elif found is not None or step.before is None:
-        if found == step.before:
-            return
+    old, new, found = f"old.{step.number}", f"new.{step.number}", here.pair()
+    if _pair(new, here.place) == step.new:  # it was not placed
+        if found is None and step.before and _pair(old, here.place) == step.before:
+            os.rename(old, here.name, src_dir_fd=here.place, dst_dir_fd=here.folder)
+    elif found != step.new:
         raise _changed(step)
-    os.rename(old, here.name, src_dir_fd=here.place, dst_dir_fd=here.folder)
+    elif step.before is None:
+        os.rename(here.name, new, src_dir_fd=here.folder, dst_dir_fd=here.place)
+    else:
+        os.rename(old, here.name, src_dir_fd=here.place, dst_dir_fd=here.folder)
 
 
 def _remove(step: Step, here: _Here) -> None:
@@ -127,10 +135,10 @@ def _remove(step: Step, here: _Here) -> None:
 
 
 def _bring_back(step: Step, here: _Here) -> None:
-    old, found = f"old.{step.number}", here.pair()
-    if _pair(old, here.place) is None and found == step.before:
-        return
-    if found is not None:
+    old = f"old.{step.number}"
+    if _pair(old, here.place) is None:
+        return  # it was not taken away
+    if here.pair() is not None:
         raise _changed(step)
     os.rename(old, here.name, src_dir_fd=here.place, dst_dir_fd=here.folder)
 
@@ -168,14 +176,14 @@ def _changed(step: Step) -> ToolError:
 
 _Taking = Callable[[Step, _Here], None]
 _DO: dict[str, _Taking] = {
-    "fill": lambda step, here: _fill(f"new.{step.number}", step, here),
     "place": _place,
     "remove": _remove,
+    "fill": lambda step, here: _fill(f"new.{step.number}", step, here),
     "mode": lambda step, here: _set_mode(step.modes[1], step, here),
 }
 _UNDO: dict[str, _Taking] = {
-    "fill": lambda step, here: _fill(f"old.{step.number}", step, here),
     "place": _unplace,
     "remove": _bring_back,
+    "fill": lambda step, here: _fill(f"old.{step.number}", step, here),
     "mode": lambda step, here: _set_mode(step.modes[0], step, here),
 }

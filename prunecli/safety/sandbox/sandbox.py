@@ -87,7 +87,8 @@ class Sandbox:
     """One sandbox for all commands of a run. `choose` finds out which one works; it is called once, in any thread.
 
     `required`: without a sandbox, no command runs. `notes` is a folder for notes about unfinished commands, "" for
-    none. `pause` is how many seconds a command runs until what it made is looked at, and again.
+    none. `pause` is how many seconds a command runs until what it made is looked at, and again. `recover`
+    finishes what an earlier program was applying, and returns lines about that.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Sandbox:
         required: bool = False,
         notes: str = "",
         pause: float = 1.0,
+        recover: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.left = ""
         """A line on what earlier programs left unchecked; "" if there is nothing, or before a sandbox is chosen."""
@@ -109,6 +111,7 @@ class Sandbox:
         self._required = required
         self._notes = notes
         self._pause = pause
+        self._recover = recover
         self._choose = choose
         self._chosen: Chosen | None = None
         self._lock = threading.Lock()
@@ -124,7 +127,7 @@ class Sandbox:
         """Return the sandbox in effect. The first call tries each one, which takes some milliseconds."""
         with self._lock:
             if self._chosen is None:
-                self.left = self._earlier()
+                self.left = "; ".join(filter(None, (*self._recover(), self._earlier())))
                 self._chosen = self._choose()
             return self._chosen
 
