@@ -19,6 +19,7 @@ from prunecli.safety.sandbox.sandbox import Chosen, Sandbox
 from prunecli.safety.sandbox.scan import SecretScan
 from prunecli.tools.files.secret_paths import looks_secret
 from prunecli.tools.processes.command import run
+from prunecli.tools.processes.sandboxing import Sandboxing
 
 Tree = dict[str, tuple[object, ...]]
 SHELL = "/bin/bash"
@@ -96,25 +97,7 @@ class Trial:
 
     async def run(self, command: str) -> tuple[str, int]:
         """The output of a command on the layer, and its exit code."""
-        output = bytearray()
-
-        def take(data: bytes) -> bool:
-            output.extend(data)
-            return True
-
-        words = [SHELL, "-c", command]
-        confine = self.layer.confine()
-        async with confine(words, cwd=str(self.workspace), env=self.env, command=command) as box:
-            ended = await run(
-                box.argv,
-                cwd=self.workspace,
-                env=box.env,
-                take=take,
-                time_limit=60,
-                descriptors=box.descriptors,
-                overlays=box.overlays,
-            )
-        return output.decode("utf-8", "replace"), ended.exit_code or 0
+        return await inside(self, self.layer.confine(), command)
 
     def direct(self, command: str) -> tuple[str, int]:
         """The same, without a sandbox and without a layer. Root has no more rights than others, as in a sandbox."""
@@ -145,6 +128,28 @@ class Trial:
         if self._layer is not None:
             self._layer.drop()
             self._layer = None
+
+
+async def inside(one: Trial, confine: Sandboxing, command: str) -> tuple[str, int]:
+    """The output of a command in a sandbox, and its exit code."""
+    output = bytearray()
+
+    def take(data: bytes) -> bool:
+        output.extend(data)
+        return True
+
+    words = [SHELL, "-c", command]
+    async with confine(words, cwd=str(one.workspace), env=one.env, command=command) as box:
+        ended = await run(
+            box.argv,
+            cwd=one.workspace,
+            env=box.env,
+            take=take,
+            time_limit=60,
+            descriptors=box.descriptors,
+            overlays=box.overlays,
+        )
+    return output.decode("utf-8", "replace"), ended.exit_code or 0
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,16 +43,17 @@ async def tried(one: Trial) -> None:
 
 
 @pytest.fixture(params=["same disk", "other disk"])
-def layers(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def layers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """Where layers are."""
     if request.param == "same disk":
-        return tmp_path / "layers"
+        yield tmp_path / "layers"
+        return
     elsewhere = Path("/dev/shm")
     if not os.access(elsewhere, os.W_OK) or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("needs another disk")
     folder = elsewhere / f"prunecli-test-{os.getpid()}-{tmp_path.parent.name}"
-    request.addfinalizer(folder.rmdir)
-    return folder
+    yield folder
+    folder.rmdir()
 
 
 async def wanted(folder: Path, chosen: Chosen) -> dict[str, tuple[object, ...]]:
