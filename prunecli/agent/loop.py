@@ -37,7 +37,7 @@ from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
-from prunecli.agent.summaries import WHOLE, FailedSummaries, unfinished
+from prunecli.agent.summaries import WHOLE, FailedSummaries, record_summary, unfinished
 from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
 from prunecli.context.repair import (
     leave_out_images,
@@ -343,7 +343,9 @@ class Run:
             stop = self._failed.add() if trigger == "auto" else ""
             self.session.tell(Notice(f"compaction failed: {event}{stop}", "warning"))
             return
-        self.session.keep(event)
+        prunes = self.policy().prunes_of_kept(context, event)
+        with_it = await self.hooks.before_prunes(prunes) if self.hooks and prunes else prunes
+        record_summary(self.session, event, with_it)
         self._failed.clear()
         if self.hooks:
             await self.hooks.after_compaction()

@@ -13,23 +13,28 @@ from prunecli.context.compaction import (
     plan_compaction,
 )
 from prunecli.context.compaction import Options as Compaction
+from prunecli.context.counted import parts_of
 from prunecli.context.economics import Gate, Market
-from prunecli.context.expectations import Expectations
+from prunecli.context.expectations import SUMMARY_TOKENS, Expectations
+from prunecli.context.item_order import covers
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.old_thinking import thinking_of
 from prunecli.context.pressure import TRIGGER, in_tool_round, pressing, relieve, room
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_entries, plan_prun, seqs_in
+from prunecli.context.redo import WITH_SUMMARY
 from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
-from prunecli.model.events import PrunApplied, PruneSource, ToolResult
+from prunecli.model.events import CompactionApplied, PrunApplied, PruneSource, ToolResult
 from prunecli.util.figures import share, short
 from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
-    from prunecli.context import impact
+    from prunecli.context import impact, whole_acts
+    from prunecli.context.impact import Impact
 else:
     impact = lazy("prunecli.context.impact")
+    whole_acts = lazy("prunecli.context.whole_acts")
 
 TOO_LONG = "the endpoint rejected the request as too long"
 HELD = "pruning.held"
@@ -213,12 +218,35 @@ class Policy(NamedTuple):
         near = self.can_compact(context) and pressing(context, self.window, self.max_tokens)
         if not near and not due(context, self.compaction, self.window):
             return None
-        return plan_compaction(context, self.compaction, self.window, by_endpoint=self.compacts)
+        return self.plan_compaction(context, "")
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
         """Return the compaction that `/compact` would make, whether due or not; None if it can gain nothing."""
         plan = plan_compaction(context, self.compaction, self.window, focus, by_endpoint=self.compacts)
         return plan if plan and is_worth_asking(context, plan) else None
+
+    def prunes_of_kept(self, context: Context, event: CompactionApplied) -> list[PrunApplied]:
+        """Return the strategies' prunes of what a summary keeps: it rewrites the cache, so they cost nothing more.
+
+        Empty if they would cost thinking that the summary keeps.
+        """
+        if not self.enabled or held(context):
+            return []
+        view = self.at(None).view(context)
+        gone = {part.seq for item in context.items if covers(event, item) for part in parts_of(item)}
+        found = [
+            (name, replace(one, edits=tuple(edit for edit in one.edits if edit.seq not in gone)))
+            for name, one in propose_all(view, self.chosen)
+        ]
+        events = [replace(one, reason=WITH_SUMMARY) for one in _events(view, found, "strategy")]
+        costs = event.block and events and impact.impact(context, events, self.market).lost.blocks
+        return [] if costs else events
+
+    def summary(self, context: Context, plan: CompactionPlan) -> "Impact":
+        """Return the expected effect of a summary."""
+        most = self.expectations.summary_tokens if self.expectations else SUMMARY_TOKENS
+        event = plan.expected(context, min(most, plan.likely_tokens(context)))
+        return whole_acts.summarizing(context, plan, event, self.prunes_of_kept(context, event), self.market)
 
     def cut(self, context: Context) -> int:
         """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""

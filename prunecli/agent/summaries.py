@@ -1,11 +1,11 @@
 """Which summaries may become the memory of a session, and when no more are requested."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.journal import Journal
-from prunecli.model.events import SettingChanged
+from prunecli.model.events import CompactionApplied, Event, PrunApplied, SettingChanged
 from prunecli.util.sanitize import one_line
 
 MAX_FAILED = 3
@@ -59,3 +59,13 @@ class FailedSummaries:
 
     def _record(self, count: int) -> None:
         self.session.keep(SettingChanged(FAILED, {"model": self.model().name, "count": count}))
+
+
+def record_summary(session: Journal, summary: CompactionApplied, with_it: Sequence[Event]) -> None:
+    """Record a summary after the prunes of what it keeps."""
+    counts, entries = session.context.counts, session.context.entries
+    edits = [edit for one in with_it if isinstance(one, PrunApplied) for edit in one.edits]
+    saved = counts.scale.tokens(*counts.saved_by(edits, entries))
+    for one in with_it:
+        session.emit(one)
+    session.keep(replace(summary, tokens_after=max(0, summary.tokens_after - saved)))

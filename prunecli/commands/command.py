@@ -447,11 +447,13 @@ def unquoted(text: str) -> str:
 
 
 def weighed(
-    runtime: Runtime, effect: "Impact", verb: str, act: Callable[[], Sequence[Effect]]
+    runtime: Runtime, effect: "Impact", verb: str, act: Callable[[], Sequence[Effect]], more: str = ""
 ) -> Sequence[Effect]:
     """Say what an act on the context does and costs, and carry it out: at once if it costs next to nothing, else once
-    the user has agreed. An act that costs nothing is carried out without a word before it."""
-    wanted, line = runtime.config.ui.confirm, act_words(effect, runtime.policy.limit)
+    the user has agreed. An act that costs nothing is carried out without a word before it. `more` is what else it
+    does."""
+    wanted = runtime.config.ui.confirm
+    line = " · ".join(filter(None, (act_words(effect, runtime.policy.limit), more)))
     cost = (effect.change.cost if effect.change else None) or 0.0
     is_costly = effect.lost.blocks > 0 or cost >= A_CENT
     if wanted == "always" or (wanted == "costly" and is_costly):

@@ -128,6 +128,10 @@ class CompactionPlan:
         event = self.event(context, text, block if self.by_endpoint else None)
         return replace(event, usage=Usage(output_tokens=tokens))
 
+    def likely_tokens(self, context: Context) -> int:
+        """Return the most tokens that a summary of a short range is likely to have: a quarter of what it replaces."""
+        return max(1, _replaceable(context, self) // (4 * CHARS_PER_TOKEN))
+
     def thinking(self, context: Context) -> str:
         """Return the effect of the summary on the thinking of kept answers, in plain text; "" for none."""
         block: dict[str, Json] | None = {} if self.by_endpoint else None

@@ -77,6 +77,10 @@ class Market(NamedTuple):
             return Rates(_READ, _WRITE_1H if self.ttl_ms > SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
         return Rates(known.read, known.write, known.output)
 
+    def plain(self, prices: Prices) -> float:
+        """Return the price of input that is not cached, by Claude's usual ratio to that of writing it."""
+        return prices.write / (_WRITE_1H if self.ttl_ms > SHORT_TTL_MS else _WRITE_5M)
+
     def near_limit(self, tokens: int) -> bool:
         """Return whether a compaction will soon be due for a context of this many tokens."""
         return bool(self.limit) and tokens >= self.engage_ratio * self.limit

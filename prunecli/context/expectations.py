@@ -25,6 +25,10 @@ GROUPS: Mapping[Kind, Group] = {
 """The group whose probabilities apply to each kind of result."""
 
 
+SUMMARY_TOKENS = 3_000
+"""The tokens of a summary: the median of recorded ones."""
+
+
 @frozen
 class Caps:
     """Maximum raw tokens of a result that are sent, by kind; 0 for no cap. At least `least` tokens are held back, or
@@ -68,7 +72,7 @@ class Expectations:
     min_age: int
     min_batch: int
     warm_margin: float
-    summary_tokens: int = 3_000
+    summary_tokens: int = SUMMARY_TOKENS
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
         """Return the probability that a result of this age and size is quoted again."""
@@ -110,7 +114,7 @@ class Expectations:
             min_age=_count("min_age", value["min_age"]),
             min_batch=_count("min_batch", value.get("min_batch", 0)),
             warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
-            summary_tokens=_count("summary_tokens", value.get("summary_tokens", 3_000)),
+            summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
         )
 
 

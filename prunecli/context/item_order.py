@@ -113,15 +113,9 @@ def group_of(context: "Fold", seq: int) -> int:
     return context.wire.group_at(context.position(head)) if context.is_shown(head) else 0
 
 
-def with_summary(items: Iterable[Entry], summary: Entry, event: CompactionApplied) -> list[Entry]:
-    """Return the items in order, with a compacted range and its summaries replaced by the new summary."""
-    left: list[Entry] = []
-    for item in items:
-        if covers(event, item):
-            item.forget_wire()
-        else:
-            left.append(item)
-    return sorted([*left, summary], key=lambda item: (place(item), item.kind == "summary", item.seq))
+def in_order(items: Iterable[Entry]) -> list[Entry]:
+    """Return the items in the order in which they are sent: a summary stands at the place of its range."""
+    return sorted(items, key=lambda item: (place(item), item.kind == "summary", item.seq))
 
 
 def place(item: Entry) -> int:

@@ -253,6 +253,11 @@ class LostThinking:
         kept = [item.seq for item in items if item.kind == "assistant" and item.seq > head_end]
         self._behind_summary = _NONE if is_signed else self._behind_summary.union(kept)
 
+    def taken_back(self, seq: int) -> None:
+        """Note the answers whose thinking depends on a summary that is taken back."""
+        since = [item.seq for item in self._context.items if item.kind == "assistant" and item.seq > seq]
+        self._behind_summary = self._behind_summary.union(since)
+
     def update(self) -> list[int]:
         """Recount and return the answers whose thinking was hidden or shown again."""
         context, thoughts = self._context, self._context.thoughts

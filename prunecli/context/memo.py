@@ -97,6 +97,10 @@ class Memo:
                 return [edit.seq for edit in edits]
             case Pinned(seqs=pinned):
                 return list(pinned)
+            case PrunReverted(requires=requires) if requires:
+                self._kept.clear()
+                self._measures.clear()
+                return []
             case PrunReverted(seqs=reverted):
                 targets = [target for seq in reverted for target in _targets(context, seq)]
                 self._due.setdefault(context.turns + 2, []).extend(targets)

@@ -216,7 +216,7 @@ class Outline:
         moved = self.context.unseen.moved
         touched.update(dict.fromkeys(moved[self._moved :]))
         self._moved = len(moved)
-        if any(isinstance(record.event, Rewound | CompactionApplied) for record in new):
+        if any(map(_moves_items, new)):
             self._begin()
             return True
         places = {place for seq in touched if (place := self.place(seq)) is not None}
@@ -436,6 +436,12 @@ class Outline:
     def label(self, key: Key) -> str:
         """Return the one-line label of the node, not yet sanitized for a terminal."""
         return labels.label(self.context, key, self._summary)
+
+
+def _moves_items(record: Record) -> bool:
+    """Return whether a record changes which items there are, other than by adding one."""
+    event = record.event
+    return isinstance(event, Rewound | CompactionApplied) or bool(getattr(event, "requires", ()))
 
 
 def _restored_by(context: Context, seq: int) -> Iterable[int]:

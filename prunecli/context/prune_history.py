@@ -168,7 +168,7 @@ class PruneHistory:
     def before(self, record: Record, context: "Fold") -> None:
         """Prepare for a record that is about to be folded."""
         match record.event:
-            case PrunApplied() | PrunReverted():
+            case PrunApplied() | PrunReverted(requires=()):
                 self._before = context.counts.context_tokens
                 self._heads = _heads_of(record.event, context)
                 self._withheld = context.counts.withheld_of(self._heads)
@@ -201,12 +201,12 @@ class PruneHistory:
                 for edit in edits:
                     if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
-            case PrunReverted(seqs):
+            case PrunReverted(seqs, ()):
                 said = ("user", "", revert_in_words(seqs, self.rows))
                 self._note(record, context, said, undone=True)
             case Pinned(seqs, pinned=False):
                 self._unpinning = record.seq, seqs
-            case CompactionApplied() | Rewound() | SettingChanged(requests.PREAMBLE):
+            case CompactionApplied() | PrunReverted() | Rewound() | SettingChanged(requests.PREAMBLE):
                 self._reported = 0  # these records break the cache themselves
                 self._answered = context.counts.absent(self._fetched_by)
             case UserMessage(attached=Attached()) if record.seq in context.entries:

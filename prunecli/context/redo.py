@@ -1,6 +1,7 @@
 """Undo, and redo: prunes again the content that an undo restored, with the same texts, as a new decision."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.ledger import prun_applied
@@ -8,8 +9,10 @@ from prunecli.context.state import KEPT, RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.view import View
 from prunecli.model.claude import is_bound
-from prunecli.model.events import Pinned, PrunApplied, PrunReverted, Record
+from prunecli.model.events import SUMMARY_UNDO, Pinned, PrunApplied, PrunReverted, Record
 
+WITH_SUMMARY = "the summary rewrites the cache anyway"
+"""The reason of prunes that come with a summary."""
 REDONE = "the user wanted it again"
 
 
@@ -34,6 +37,19 @@ def undo(context: Context, prunes: Sequence[Record]) -> tuple[PrunReverted, *tup
     removed = (one for seq in seqs for one in context.prune_history.unpinned.get(seq, ()))
     pins = tuple(dict.fromkeys(one for one in removed if one not in context.pinned))
     return PrunReverted(seqs), *([Pinned(pins)] if pins else [])
+
+
+def undo_of_summary(context: Context, records: Sequence[Record]) -> tuple[PrunReverted, ...]:
+    """Return the events that take the newest summary back, with the prunes that came with it; () without one."""
+    if not context.summaries:
+        return ()
+    seq, prunes = context.summaries[-1].summary.seq, list[int]()
+    before = takewhile(lambda one: isinstance(one.event, PrunApplied), reversed(records[:seq]))
+    for record in before:
+        with_it = isinstance(record.event, PrunApplied) and record.event.reason == WITH_SUMMARY
+        prunes += [record.seq] if with_it and record.seq in context.pruns else []
+    undone = (PrunReverted(tuple(prunes)),) if prunes else ()
+    return *undone, PrunReverted((seq,), (SUMMARY_UNDO,))
 
 
 def undone(records: Iterable[Record]) -> tuple[tuple[int, PrunApplied], ...]:

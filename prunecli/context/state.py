@@ -15,29 +15,22 @@ from prunecli.context.exchange import (
     Exchange,
     assistant_entry,
     result_entry,
-    summary_entry,
     user_entry,
     why_held,
 )
-from prunecli.context.item_order import refile, replaced, with_summary, words_behind, words_left
+from prunecli.context.item_order import refile
 from prunecli.context.lineage import Lineage
 from prunecli.context.lost_thinking import LostThinking
 from prunecli.context.memo import Memo
 from prunecli.context.prune_history import PruneHistory
-from prunecli.context.thoughts import (
-    PREAMBLE_PLACE,
-    Place,
-    Thoughts,
-    before_all,
-    form_of,
-    thinks,
-)
+from prunecli.context.summarized import Replaced, compact, take_back
+from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
 from prunecli.context.todo_list import newest
 from prunecli.context.tokens import TokenCounter
 from prunecli.context.wire import Wire, shown
-from prunecli.model.claude import is_bound
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
+    SUMMARY_UNDO,
     AssistantMessage,
     AttemptBilled,
     CompactionApplied,
@@ -104,6 +97,7 @@ class Context:
         self.pinned: set[int] = set()
         self.again: dict[int, int] = {}
         self.sheltered: dict[int, int] = {}
+        self.summaries: list[Replaced] = []
         self.pruns: dict[int, Record] = {}
         self.model_pruns: list[int] = []
         self.todo: Entry | None = None
@@ -112,11 +106,11 @@ class Context:
         self._drops: dict[int, set[int]] = {}
         self._calls: dict[str, Exchange] = {}
         self._wire_ids: set[str] = set()
-        self._positions: dict[int, int] = {}
+        self.places: dict[int, int] = {}
         self.beside: list[Entry] = []
-        self._words: dict[int, list[Entry]] = {}
+        self.words: dict[int, list[Entry]] = {}
         self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
-        self.memo, self._signed = Memo(), set[int]()
+        self.memo, self.signed = Memo(), set[int]()
         for part in (self.thoughts, self.unseen, self.counts, self.cache):
             part.clear()
 
@@ -157,7 +151,7 @@ class Context:
 
     def words_after(self, seq: int) -> Sequence[Entry]:
         """Return the endpoint's summaries whose user messages follow this item."""
-        return self._words.get(seq, ())
+        return self.words.get(seq, ())
 
     def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
         """Return all memos recorded at an exchange, in effect or not, each with the seq of its PrunApplied."""
@@ -186,15 +180,15 @@ class Context:
 
     def thought_place(self, head: int) -> Place:
         """Return the position of this item for thinking that depends on what precedes it."""
-        return before_all(head) if head in self._signed else head
+        return before_all(head) if head in self.signed else head
 
     def is_shown(self, seq: int) -> bool:
         """Return whether this user message, assistant message or summary is among `items`."""
-        return seq in self._positions
+        return seq in self.places
 
     def position(self, seq: int) -> int:
         """Return the index in `items` of a shown user message, assistant message or summary."""
-        return self._positions[seq]
+        return self.places[seq]
 
     # Writing -------------------------------------------------------------------------------------------------
 
@@ -258,12 +252,15 @@ class Context:
                 self._answer(record, event)
             case PrunApplied() as event:
                 self._prune(record, event)
-            case PrunReverted(seqs):
-                self._revert(seqs, record.seq)
+            case PrunReverted(seqs, requires):
+                if SUMMARY_UNDO in requires:
+                    take_back(self, *seqs[:1], at=record.seq)
+                else:
+                    self._revert(seqs, record.seq)
             case Pinned(seqs, pinned):
                 self.pinned = self.pinned.union(seqs) if pinned else self.pinned.difference(seqs)
             case CompactionApplied() as event:
-                self._compact(record, event)
+                compact(self, record, event)
             case SessionStarted() | SettingChanged() | AttemptBilled() | FilesSaved() | RunEnded():
                 pass  # not part of the conversation
             case Rewound() | Unknown():
@@ -296,7 +293,7 @@ class Context:
 
     def _add(self, entry: Entry) -> None:
         self.counts.enter(entry)
-        self.entries[entry.seq], self._positions[entry.seq] = entry, len(self.items)
+        self.entries[entry.seq], self.places[entry.seq] = entry, len(self.items)
         self.items.append(entry)
         if entry.opens_turn:
             self.user_turns.append(entry.seq)
@@ -355,31 +352,12 @@ class Context:
                 self.pinned = self.pinned | {seq}
         self._changed(touched, at)
 
-    def _compact(self, record: Record, event: CompactionApplied) -> None:
-        self.cache.summarized(event.model, event.usage, record.timestamp)
-        summary = self.entries[record.seq] = summary_entry(record, event)
-        self.boundary, self.items = record.seq, with_summary(self.items, summary, event)
-        left = words_left(event, self.beside)
-        self.beside, summary.beside = [*left, *[summary] * bool(summary.words)], replaced(left, self.items)
-        self._words = words_behind(self.items, self.beside)
-        self._positions = {item.seq: index for index, item in enumerate(self.items)}
-        self.live_exchanges, self.live_results, self.trimmed_results, self.user_turns = [], [], [], []
-        self.wire.rebuild(self.items)
-        self.cache.replaced()
-        self.counts.keep(self._positions)
-        self.unseen.weigh(summary)
-        if summary.block and is_bound(event.model) and self.items[0] is summary:
-            self._signed.add(summary.seq)
-            self.thoughts.changed(before_all(summary.seq), record.seq, None)  # later thinking stays valid
-        else:
-            self.thoughts.changed(event.head_end + 0.5, record.seq, (event.summary, event.tail_start))
-
     def _changed(self, targets: Iterable[int], at: int) -> None:
         heads = dict.fromkeys(self._head(seq) for seq in sorted(targets) if seq in self.entries)
         for head in heads:
             refile(self, head)
             self.unseen.weigh(head)
-            if head.seq in self._positions:
+            if head.seq in self.places:
                 self.thoughts.changed(self.thought_place(head.seq), at, form_of(self, head))
         self._relay([head.seq for head in heads])
 
@@ -388,7 +366,7 @@ class Context:
         return entry.exchange.head if entry.exchange else entry
 
     def _relay(self, heads: Iterable[int]) -> None:
-        if places := [self._positions[seq] for seq in heads if seq in self._positions]:
+        if places := [self.places[seq] for seq in heads if seq in self.places]:
             self.wire.rebuild(start=min(places), stop=max(places) + 1)
 
 

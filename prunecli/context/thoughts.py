@@ -44,6 +44,8 @@ Place: TypeAlias = float
 PREAMBLE_PLACE: Place = -1
 """The position of system prompt and tools: before every entry."""
 
+_SIGNED = "a summary by the endpoint"
+"""The form of a prefix that began with a summary taken back since."""
 _NEVER = -1
 _NONE: frozenset[int] = frozenset()
 
@@ -210,6 +212,19 @@ class Thoughts:
         self._forms.setdefault(place, []).append((at, form))
         self._changed_at = max(self._changed_at, at)
         self._moved()
+
+    def form_before(self, place: Place, seq: int) -> Form:
+        """Return the form of the content at this place before a record."""
+        return next((form for at, form in reversed(self._forms.get(place, ())) if at < seq), None)
+
+    def ended(self, place: Place, at: int) -> None:
+        """Record that the endpoint's summary at this place was taken back at record `at`.
+
+        Thinking of before it fits again, as it did under it. Thinking that followed it does not.
+        """
+        history = [(since, form or _SIGNED) for since, form in self._forms.get(place, ())]
+        self._forms[place] = history
+        self.changed(place, at, None)
 
     def _moved(self) -> None:
         self._fits = self._foretold = None

@@ -21,6 +21,8 @@ BilledReason: TypeAlias = Literal["cut", "stopped", "summary", "task"]
 SavedMoment: TypeAlias = Literal["before", "after"]
 SavedReason: TypeAlias = Literal["tools", "rewind"]
 
+SUMMARY_UNDO = "summary_undo"
+"""The feature of logs in which a summary may be taken back."""
 LOG_VERSION = 1
 """The session file version that this program writes."""
 
@@ -181,9 +183,13 @@ class PrunApplied:
 
 @frozen
 class PrunReverted:
-    """Reverts edits: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins)."""
+    """Reverts edits: `seqs` name PrunApplied records (undo) or single targets (restore, which also pins).
+
+    If it `requires` SUMMARY_UNDO, its seq names a CompactionApplied, whose summary is taken back.
+    """
 
     seqs: tuple[int, ...]
+    requires: tuple[str, ...] = ()
 
 
 @frozen
@@ -319,6 +325,11 @@ Event: TypeAlias = (
     | RunEnded
     | Unknown
 )
+
+
+def is_edit(event: Event) -> bool:
+    """Return whether an event makes or reverts edits. Taking a summary back is not one."""
+    return isinstance(event, PrunApplied) or (isinstance(event, PrunReverted) and not event.requires)
 
 
 @frozen

@@ -139,6 +139,8 @@ def _payload(event: Event) -> dict[str, Json]:
             made = {name: fields.pop(name) for name in ("block", "words")}
             made = {name: value for name, value in made.items() if value}
             return {**fields, "usage": usage_to_json(event.usage), **made}
+        case PrunReverted(seqs, requires):
+            return {"seqs": seqs, **({"requires": requires} if requires else {})}
         case AttemptBilled(model, usage, reason, child):
             of_task = {} if child is None else {"child": child}
             return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task}
@@ -238,7 +240,7 @@ _READERS: dict[str, _Read] = {
         fields.whole(p, "thinking_blocks", 0),
         fields.optional_whole(p, "shown_tokens"),
     ),
-    "PrunReverted": lambda p: PrunReverted(fields.wholes(p, "seqs")),
+    "PrunReverted": lambda p: PrunReverted(fields.wholes(p, "seqs"), fields.requirements(p)),
     "Pinned": lambda p: Pinned(fields.wholes(p, "seqs"), fields.flag(p, "pinned", True)),
     "Rewound": lambda p: Rewound(fields.whole(p, "to_seq")),
     "CompactionApplied": lambda p: CompactionApplied(

@@ -7,7 +7,8 @@ from prunecli.config.typed import got
 from prunecli.context.exchange import Entry
 from prunecli.context.impact import Impact, impact
 from prunecli.context.manual_edits import Plan, at_the_end, in_place
-from prunecli.model.events import Event, UserMessage
+from prunecli.context.state import Context
+from prunecli.model.events import Event, Record, UserMessage
 from prunecli.plugins.features import available
 from prunecli.runtime.runtime import Runtime
 from prunecli.util.errors import UsageError
@@ -55,6 +56,16 @@ def bring_back(
 def _with_results(entry: Entry) -> list[int]:
     whole = entry.exchange.entries if entry.exchange and entry.kind == "assistant" else [entry]
     return [part.seq for part in whole]
+
+
+def foreseen(runtime: Runtime, events: Iterable[Event]) -> Context:
+    """Return the context after these events. The log is folded again, so this may take as long as a resume."""
+    records, later = list(runtime.session.records), runtime.new_context()
+    for event in events:
+        records.append(Record(records[-1].seq + 1, records[-1].timestamp + 1, event))
+    for record in records:
+        later.apply(record)
+    return later
 
 
 def carry_out(runtime: Runtime, events: Iterable[Event]) -> None:

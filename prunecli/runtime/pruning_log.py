@@ -34,7 +34,7 @@ def log_prunes(path: Path, runtime: Runtime) -> None:
 def _take(path: Path, runtime: Runtime, session: Session, event: SessionEvent) -> None:
     rows = session.context.prune_history.rows
     match event:
-        case Record(seq, _, PrunApplied() | PrunReverted()):
+        case Record(seq, _, PrunApplied() | PrunReverted(requires=())):
             row = rows[seq]
             line: dict[str, Json] = {
                 "event": "undo" if row.undone else "prune",

@@ -14,6 +14,7 @@ from prunecli.context.state import Context
 from prunecli.model.codec import block_from_json, block_to_json, well_formed
 from prunecli.model.events import (
     LOG_VERSION,
+    SUMMARY_UNDO,
     Event,
     Record,
     SessionStarted,
@@ -61,7 +62,7 @@ class Opening(TypedDict, total=False):
 
 NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
-FEATURES = ("strip",)
+FEATURES = ("strip", SUMMARY_UNDO)
 """The names in `requires` that this version understands, and writes into new sessions, whose edits may need them."""
 
 

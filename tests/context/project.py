@@ -12,6 +12,7 @@ from prunecli.context.render import wire_ids
 from prunecli.context.wire import paired
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
+    SUMMARY_UNDO,
     AssistantMessage,
     AttemptBilled,
     CompactionApplied,
@@ -128,7 +129,7 @@ def _live_edits(branch: list[Record]) -> _LiveEdits:
             for edit in event.edits:
                 if _may(edit, events.get(edit.seq)):
                     live.of.setdefault(edit.seq, []).append((record.seq, edit))
-        elif isinstance(event, PrunReverted):
+        elif isinstance(event, PrunReverted) and not event.requires:
             for seq in event.seqs:
                 if seq in pruns:
                     pruns.remove(seq)
@@ -167,10 +168,22 @@ class _Shown:
     event: UserMessage | AssistantMessage | CompactionApplied | _Words
 
 
+def _without_undone(branch: list[Record]) -> list[Record]:
+    """Return the records without the summaries that were taken back, each while it was the newest one."""
+    effective: list[Record] = []
+    gone: set[int] = set()
+    for record in branch:
+        if isinstance(record.event, CompactionApplied):
+            effective.append(record)
+        elif isinstance(record.event, PrunReverted) and SUMMARY_UNDO in record.event.requires and effective:
+            gone |= {effective.pop().seq} if record.event.seqs[:1] == (effective[-1].seq,) else set()
+    return [record for record in branch if record.seq not in gone]
+
+
 def _visible(branch: list[Record]) -> list[_Shown]:
     """Return the messages in order, with each compacted range replaced by its summary."""
     shown: list[tuple[int, _Shown]] = []
-    for record in branch:
+    for record in _without_undone(branch):
         event = record.event
         if isinstance(event, UserMessage | AssistantMessage):
             shown.append((record.seq, _Shown(record.seq, event)))

@@ -15,7 +15,6 @@ from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
-    PrunApplied,
     PrunReverted,
     Record,
     RequestSent,
@@ -23,6 +22,7 @@ from prunecli.model.events import (
     Spilled,
     ToolResult,
     UserMessage,
+    is_edit,
 )
 from prunecli.model.messages import Text, Usage
 from prunecli.model.touches import Touches
@@ -311,7 +311,7 @@ def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:
         assert asked.sha256()
     rows = context.prune_history.rows
     assert rows == asked.prune_history.rows, "asking for messages in between changes no figure"
-    assert list(rows) == [r.seq for r in records if isinstance(r.event, PrunApplied | PrunReverted)]
+    assert list(rows) == [r.seq for r in records if is_edit(r.event)]
     fetched = [seq for tracked in rows.values() for seq in tracked.rereads]
     assert len(fetched) == len(set(fetched)), "each fetch is counted once"
     assert all(isinstance(records[seq].event, ToolResult | UserMessage) for seq in fetched)

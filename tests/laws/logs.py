@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from prunecli.model.edits import Edit, EditKind
 from prunecli.model.events import (
+    SUMMARY_UNDO,
     AssistantMessage,
     Attached,
     AttemptBilled,
@@ -68,6 +69,7 @@ RARE = (
     "again",
     "rewind",
     "compact",
+    "unsummarize",
     "saved",
     "orphan",
     "sent",
@@ -189,6 +191,9 @@ def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(PrunApplied("strategy", tuple(edits), draw(st.sampled_from([None, "opencode"]))))
         case "revert":
             log.add(PrunReverted(tuple(draw(st.lists(anything, max_size=3)))))
+        case "unsummarize":
+            found = [*log.seqs(CompactionApplied), draw(anything)]
+            log.add(PrunReverted((draw(st.sampled_from(found[-3:])),), (SUMMARY_UNDO,)))
         case "pin":
             log.add(Pinned(tuple(draw(st.lists(anything, max_size=3))), draw(st.booleans())))
         case "rewind":

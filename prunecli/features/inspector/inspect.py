@@ -34,10 +34,10 @@ from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     PrunApplied,
-    PrunReverted,
     Record,
     SessionStarted,
     SettingChanged,
+    is_edit,
 )
 from prunecli.model.messages import Usage
 from prunecli.model.record_codec import edit_to_json
@@ -115,7 +115,7 @@ def inspect(
     for record in records:
         if record.seq > last:
             break
-        if not recorded and isinstance(record.event, PrunApplied | PrunReverted):
+        if not recorded and is_edit(record.event):
             pruned = True
             continue
         context.apply(_without_report(record) if pruned else record)

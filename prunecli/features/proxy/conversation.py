@@ -18,12 +18,11 @@ from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
     Event,
-    PrunApplied,
-    PrunReverted,
     RequestSent,
     Rewound,
     SettingChanged,
     UserMessage,
+    is_edit,
 )
 from prunecli.model.messages import Json, tool_uses
 from prunecli.model.requests import PREAMBLE, WireMessage, tool_names
@@ -86,7 +85,7 @@ class Conversation:
         session = self.runtime.session
         whole = self.runtime.new_context()
         for record in session.records:
-            if not isinstance(record.event, PrunApplied | PrunReverted):
+            if not is_edit(record.event):
                 whole.apply(record)
         for group, message in zip(whole.messages(), messages, strict=False):
             if plain([json.loads(group.canonical)]) != plain([message]):

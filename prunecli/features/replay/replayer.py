@@ -31,6 +31,7 @@ from prunecli.model.events import (
     Event,
     Pinned,
     PrunApplied,
+    PrunReverted,
     Record,
     RequestSent,
     Rewound,
@@ -204,6 +205,9 @@ class Replayer:
         match event:
             case ToolStarted():
                 self._add(event, step.at)
+                return
+            case PrunReverted(seqs, requires):
+                self._record(step, PrunReverted(tuple(map(self._place, seqs)), requires))
                 return
             case RequestSent(model=model):
                 self._now = max(self._now, step.at)

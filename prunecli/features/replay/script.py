@@ -209,7 +209,7 @@ def _steps(records: Sequence[Record], counter: TokenCounter, *, numbered: bool) 
                 yield Step(record.timestamp, record.seq, whole)
             case SessionStarted() | UserMessage() | CompactionApplied() | Rewound() | Pinned() as event:
                 yield Step(record.timestamp, record.seq, event)
-            case PrunApplied() | PrunReverted():
+            case PrunApplied() | PrunReverted(requires=()):
                 pass
             case event:
                 if numbered:

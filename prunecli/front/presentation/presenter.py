@@ -203,8 +203,8 @@ class Presenter:
                 return self._result(seq, event)
             case PrunApplied():
                 return self._pruned(seq, event)
-            case PrunReverted(seqs):
-                return self._reverted(seqs)
+            case PrunReverted(seqs, requires):
+                return [self._add(shown.Divider("summary taken back"))] if requires else self._reverted(seqs)
             case CompactionApplied():
                 return self._compacted(event)
             case Rewound():
