@@ -4,10 +4,11 @@ parts."""
 import contextlib
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from prunecli.model.shell import Doubt, Line, Open
+from prunecli.model.shell import Doubt, Glob, Line, Open
 from prunecli.safety.permissions import path_patterns
 from prunecli.safety.permissions.calls import Call, rough_words
 from prunecli.safety.permissions.harm import UNLISTED, described
@@ -116,9 +117,9 @@ def _path_in_words(pattern: str, call: Call, around: CommandScope) -> bool | Non
     leading dot, as in `--include=*`. It is also None for a word without slash and dot, which may mean anything to an
     unknown program.
     """
-    commands = call.line.commands if call.line else ()
-    if not commands or any(isinstance(word, Open) for words in commands for word in words):
-        commands = (*commands, tuple(rough_words(call.text or "", around.home)))
+    commands = parsed = call.line.commands if call.line else ()
+    if not parsed or any(isinstance(word, Open) for words in parsed for word in words):
+        commands = (*parsed, tuple(rough_words(call.text or "", around.home)))
     words = [(word, is_listed(command[0])) for command in commands for word in command]
     folders = _folders(commands, around)
     unsure = len(words) > _MAX_WORDS
@@ -136,11 +137,15 @@ def _path_in_words(pattern: str, call: Call, around: CommandScope) -> bool | Non
                     continue  # The command itself cannot resolve this path either.
                 if _matches(pattern, place, around):
                     named = reads or "/" in text or "." in text or is_glob(text)
-                    script = " " in word and is_glob(word)  # of awk or jq, for example
-                    if named and not script and _says(text, path):
+                    if named and not (parsed and _is_script(word)) and _says(text, path):
                         return True
                     unsure = unsure or os.path.lexists(place.real)
     return None if unsure else False
+
+
+def _is_script(word: str) -> bool:
+    """Return whether a quoted word with wildcards is rather a script, a sum or the bracket of a test."""
+    return is_glob(word) and not isinstance(word, Glob) and (" " in word or not re.search(r"\w", word))
 
 
 def _says(glob: str, path: str) -> bool:
@@ -155,7 +160,7 @@ def _meanings(word: str) -> set[str]:
 
     A pattern that a search excludes is not a path.
     """
-    if word in ("[", "]", "[[", "]]") or word.startswith(("--exclude=", "--exclude-dir=")):
+    if word.startswith(("--exclude=", "--exclude-dir=")):
         return set()
     texts = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2]} - {""}
     return {made for text in texts for made in braces(text)}
