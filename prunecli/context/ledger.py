@@ -102,7 +102,7 @@ def ledger(view: View, chosen: Sequence[Chosen]) -> Ledger:
     kept = [counts.amount(entry) for entry in _kept(view.context)] if view.context.boundary >= 0 else []
     scale = counts.scale
     return Ledger(
-        scale.tokens(*counts.scanned),
+        round(scale.tokens(*counts.scanned) * view.context.prune_history.drift(scale)),
         view.context.prune_history.shown_of(counts.pruned, scale),
         len(protected),
         scale.tokens(*total(protected)),

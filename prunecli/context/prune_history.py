@@ -13,7 +13,7 @@ from prunecli.context.cache import LEAST_CACHED
 from prunecli.context.counting import Absent, clearing_of
 from prunecli.context.exchange import Entry
 from prunecli.context.reads import Lines, changes_files, file_of, lines_shown, shows_file
-from prunecli.context.tokens import NOTHING, Amount, Scale, total
+from prunecli.context.tokens import NOTHING, RANGE, Amount, Scale, total
 from prunecli.model import requests
 from prunecli.model.codec import canonical
 from prunecli.model.edits import Edit
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from prunecli.context.item_order import Fold
 
 _MOST_NAMED = 3
+_LEAST_DRIFTING = 200
+"""Tokens of a prune from which rounding does not look like another scale."""
 
 _Response: TypeAlias = AssistantMessage | AttemptBilled | CompactionApplied
 
@@ -260,6 +262,14 @@ class PruneHistory:
             return shown
         now = sum(scale.tokens(*row.withheld) for row in rows)
         return round(tokens * shown / now) if now > 0 else tokens
+
+    def drift(self, scale: Scale) -> float:
+        """Return how much larger than now some prune was shown, at least 1.
+
+        What is scanned is shown as large, so that no prune is larger than its whole. No prune or undo changes this.
+        """
+        sizes = ((row.shown, scale.tokens(*row.withheld)) for row in self.rows.values() if not row.undone)
+        return min(RANGE, max([1.0, *(shown / now for shown, now in sizes if now >= _LEAST_DRIFTING)]))
 
     def shown_edit(self, prun: int, edit: Edit, edits: Sequence[Edit]) -> int | None:
         """Return the part of a prune's shown amount that one of its edits has; None for a prune not folded."""

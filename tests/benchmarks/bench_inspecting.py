@@ -184,7 +184,7 @@ def acts(one: Inspection) -> None:
     one.calm()
     one.step("prune", "p", has("u to undo"))
     one.moves("prune")
-    one.step("undo", "u", has("Undoes your last prune"))
+    one.step("undo", "u", has("Restored "))
     one.moves("undo")
     one.calm()
 

@@ -283,7 +283,7 @@ def recount(context: Context, one: Chosen) -> Any:
     held = [entry.held_tokens for entry in view.results if entry.spilled and entry.seq not in context.again]
     told = ledger(view_of(context), [])
     return type(told)(
-        counts.scale.tokens(*scanned),
+        round(counts.scale.tokens(*scanned) * context.prune_history.drift(counts.scale)),
         context.prune_history.shown_of(withheld, counts.scale),
         len(kept),
         counts.scale.tokens(*total(map(counts.amount, kept))),

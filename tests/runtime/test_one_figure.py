@@ -80,7 +80,9 @@ class Walk:
             if not pruned:
                 return
             line = f"/restore {self.chance.choice(pruned)} in-place"
+        scanned = self.runtime.status().ledger.scanned_tokens
         said = text_of(run_line(self.runtime, line))
+        assert self.runtime.status().ledger.scanned_tokens == scanned
         made = self.runtime.session.records[before:]
         amount = sum(withheld_by(self.runtime.session.context, record.seq) or 0 for record in made)
         if made and line == "/prune":
@@ -147,6 +149,8 @@ class Walk:
         runtime = self.runtime
         history, ledger = runtime.session.context.prune_history.rows.values(), runtime.status().ledger
         assert ledger.pruned_tokens == ledger.to_json()["pruned_tokens"] == sum(row.shown for row in history)
+        answers = [one for one in self.prunes() if any(edit.kind == "drop" for edit in one[1].edits)]
+        assert answers or ledger.pruned_tokens <= ledger.scanned_tokens
         pruned = short(ledger.pruned_tokens)
         assert f" · pruned {pruned}" in pruning_line(runtime.status(), 200).plain
         table = next(one for one in run_line(runtime, "/context table") if isinstance(one, Table))

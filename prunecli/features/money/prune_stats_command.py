@@ -59,11 +59,12 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     ]
     if not tracked:
         return [Say("\n".join((*summary, "no prunes yet")))]
-    again = sum(len(row.rereads) for row in tracked)
-    listed = sum(tokens for row, (tokens, _) in zip(tracked, costs, strict=True) if row.measured)
-    part = f", {short(listed)} by the prunes listed" if listed != balance.rewritten else ""
-    summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache{part}")
-    summary.append(f"re-reads   {again:>8} of pruned content")
+    if balance.rewritten:
+        listed = sum(tokens for row, (tokens, _) in zip(tracked, costs, strict=True) if row.measured)
+        part = f", {short(listed)} by the prunes listed" if listed != balance.rewritten else ""
+        summary.append(f"rewritten  {short(balance.rewritten):>8} tokens to the prompt cache{part}")
+    if again := sum(len(row.rereads) for row in tracked):
+        summary.append(f"re-reads   {again:>8} of pruned content")
     ended = _ended(runtime)
     rows = tuple(
         _row(row, cost, runtime.setup.zone, ended(row))

@@ -170,6 +170,7 @@ class StrategiesScreen(Dialog[None]):
         def play() -> None:
             try:
                 trial.rows(done)
+                self.app.call_from_thread(self._say, ". ".join(trial.notes))
             except PrunecliError as error:
                 self.app.call_from_thread(self._stopped, error.message)
 
@@ -182,8 +183,11 @@ class StrategiesScreen(Dialog[None]):
 
     def _stopped(self, why: str) -> None:
         self._costs = {name: "?" if usd == "…" else usd for name, usd in self._costs.items()}
-        if not self.is_closed:
-            self._said = f"Costs: {why}"
+        self._say(f"Costs: {why}")
+
+    def _say(self, text: str) -> None:
+        if text and not self.is_closed:
+            self._said = text
             self._show()
 
     # Keys ----------------------------------------------------------------------------------------------------

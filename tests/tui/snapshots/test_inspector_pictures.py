@@ -8,8 +8,18 @@ from prunecli.features.inspector.details import DiffScreen, TextScreen
 from prunecli.features.inspector.screen import ContextScreen
 from tests.tui.snapshots.conversation import conversation
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
+from tests.tui.test_inspector import reads
 
 every_look = pytest.mark.parametrize("look", LOOKS, ids=str)
+
+
+@every_look
+async def test_the_first_view_with_what_can_be_pruned(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=reads(12)) as s:
+        await s.type("/context", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, ContextScreen))
+        await s.until_shown("what you can prune", "file9.py", "p  clear this result")
+        assert not await difference(s, "inspector-first", look)
 
 
 @every_look

@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from prunecli.commands.command import Table
 from prunecli.tui.screens.choose import ChooseScreen, SecretScreen
+from prunecli.tui.screens.strategies import StrategiesScreen
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.question import Question
 from tests.scripted import says
@@ -81,6 +82,19 @@ async def test_what_works_here(tmp_path: Path, look: Look) -> None:
         s.app.push_screen(TableScreen(DOCTOR))
         await s.until_shown("how it is")
         assert not await difference(s, "doctor", look)
+
+
+@every_look
+async def test_the_strategies_to_choose_from(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        await s.type("/prune-config", "escape", "enter")
+        await s.until(lambda: isinstance(s.app.screen, StrategiesScreen))
+        screen = s.app.screen
+        assert isinstance(screen, StrategiesScreen)
+        await s.until(lambda: screen._costs != {} and "…" not in screen._costs.values())
+        await s.pilot.press(*["down"] * screen._names.index("pi"), "tab", "down")
+        await s.until_shown("prune_protect")
+        assert not await difference(s, "strategies", look)
 
 
 @every_look
