@@ -25,7 +25,7 @@ ASYNC_ALLOWED = (
     "tools",
     "agent/attempts.py",
     "agent/hooks.py",
-    "safety/proposals/layer.py",
+    "safety/proposals",
     "safety/sandbox",
     "agent/loop.py",
     "agent/execute.py",

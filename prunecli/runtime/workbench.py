@@ -15,7 +15,7 @@ from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
     from prunecli.safety.proposals import apply as applying
-    from prunecli.safety.proposals import changes, layer
+    from prunecli.safety.proposals import changes, git_words, layer
     from prunecli.safety.proposals.changes import Proposal
     from prunecli.safety.sandbox import denials
     from prunecli.safety.sandbox.sandbox import Sandbox
@@ -23,6 +23,7 @@ else:
     applying = lazy("prunecli.safety.proposals.apply")
     changes = lazy("prunecli.safety.proposals.changes")
     denials = lazy("prunecli.safety.sandbox.denials")
+    git_words = lazy("prunecli.safety.proposals.git_words")
     layer = lazy("prunecli.safety.proposals.layer")
 
 
@@ -39,7 +40,7 @@ class SandboxLayer:
         return self._layer.confine()
 
     def freeze(self) -> "Proposal":
-        return changes.freeze(self._layer)
+        return git_words.with_git_words(changes.freeze(self._layer))
 
     def apply(self, proposal: "Proposal") -> tuple[str, ...]:
         applied = applying.apply(proposal)

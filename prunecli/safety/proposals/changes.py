@@ -100,7 +100,7 @@ def freeze(layer: Layer) -> Proposal:
     changes, caches, stale = list[Change](), list[str](), list[str]()
     refused = dict[str, str]()
     for root in layer.roots:
-        reading = _Reading(layer, root, Rules(layer.upper, layer.walls.ground.doubt))
+        reading = _Reading(layer, root, Rules(root, layer.upper(root), layer.walls.ground.doubt))
         try:
             reading.read()
         except OSError as error:
@@ -240,7 +240,7 @@ class _Reading:
             change = replace(change, in_place=self._is_copied(before, after))
         if before and before.identity[2] > self._layer.begun:
             self.stale.append(change.full)
-        if why := self._rules.why_not(self._root, path, before, after):
+        if why := self._rules.why_not(path, before, after):
             self.refused[path] = why
         elif after is None:
             self.gone[path] = change

@@ -87,11 +87,11 @@ class Layer:
             found.append(Overlay(root, os.path.join(here, "upper"), work))
         return tuple(found)
 
-    def wait(self) -> None:
-        """Wait until every process on the layer has ended. Raises ToolError if one has not."""
+    def wait(self, patience: float = _PATIENCE) -> None:
+        """Wait some seconds until every process on the layer has ended. Raises ToolError if one has not."""
         lock = os.open(os.path.join(self.folder, RUNNING), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            until = time.monotonic() + _PATIENCE
+            until = time.monotonic() + patience
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

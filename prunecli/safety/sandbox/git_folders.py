@@ -75,7 +75,7 @@ def settings_in(folder: str) -> Iterator[str]:
     """Yield what is in a git folder, its work trees and submodules apart from its data."""
     within = tuple(inner(folder))
     for path in (folder, *within):
-        if path == folder or os.path.lexists(os.path.join(path, "HEAD")):
+        if os.path.lexists(os.path.join(path, "HEAD")):
             names = [*_names(path), *(f"info/{name}" for name in _names(os.path.join(path, "info")))]
             found = (os.path.join(path, name) for name in names if name != "info" and not is_data(name))
             yield from (one for one in found if one not in within)
