@@ -14,10 +14,12 @@ from textual.widgets import Static
 from prunecli.context.render import NOT_RUN
 from prunecli.front.presentation.entries import ToolCall, ToolState
 from prunecli.model.messages import ToolUse
+from prunecli.tools.processes.sandboxing import Blocked
 from prunecli.tui.widgets.permission import PermissionPanel
 from prunecli.tui.widgets.prompt import PLACEHOLDER, PLACEHOLDERS
 from prunecli.tui.widgets.question import AWAITED_REASON, NOT_YET, SOON, WRITE_REASON, WRITTEN
 from tests.scripted import Scripted, calls, says
+from tests.tui.proposing import ask, proposal
 from tests.tui.showing_app import Shown, shown
 
 COMMAND = ToolUse("t1", "bash", {"command": "make install"})
@@ -395,3 +397,46 @@ async def test_the_first_frame_with_a_question_shows_the_change(tmp_path: Path) 
         await s.until(lambda: bool(frames))
     assert "+ first" in frames[0]
     assert "Changes files of the workspace" in frames[0]
+
+
+# Commands that already ran -----------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def asked_afterwards(folder: Path, *commands: str, **more: Any) -> AsyncIterator[tuple[Shown, Any]]:
+    async with shown(folder, []) as s:
+        answer = ask(s, *commands, **more)
+        await s.until(lambda: s.frame.query(PermissionPanel))
+        panel = s.frame.query_one(PermissionPanel)
+        await s.until(lambda: panel.answering.is_ready(monotonic()))
+        yield s, answer
+        if not answer.done():
+            await s.pilot.press("escape")
+        await answer
+
+
+async def test_the_question_about_changes_lists_them_and_ctrl_o_shows_the_diffs(tmp_path: Path) -> None:
+    async with asked_afterwards(tmp_path, "pytest -q", proposal=proposal()) as (s, answer):
+        await s.until_shown("`pytest -q` changed 3 files and the repository. Keep it?", "1 commit on main")
+        await s.until_shown(
+            "package.json", "controls other programs", "src/gen.py", "+3 −2", "Ctrl+O for the diffs"
+        )
+        assert "value_9 = 99" not in s.screen_text()
+        await s.pilot.press("ctrl+o")
+        await s.until_shown('{"scripts": {"test": "pytest"}}')
+        await s.pilot.press("ctrl+o", "1")
+        assert (await answer).kind == "once"
+
+
+async def test_dropping_the_changes_takes_a_reason_for_the_model(tmp_path: Path) -> None:
+    async with asked_afterwards(tmp_path, "pytest -q", proposal=proposal()) as (s, answer):
+        await s.until_shown("1 Yes, keep it", "No, drop it and tell the model why")
+        await s.type("use the other file", "enter")
+        assert (await answer).word == "use the other file"
+
+
+async def test_a_wall_is_named_with_what_the_second_run_gets(tmp_path: Path) -> None:
+    wall = Blocked(harm="needs network: pypi.org", network=True)
+    async with asked_afterwards(tmp_path, "pip install six", again=True, blocked=wall) as (s, _):
+        await s.until_shown("Run `pip install six` again with network?", "1 Yes, run it again")
+        await s.until_shown("Runs in bubblewrap, network off")

@@ -82,7 +82,9 @@ def _row(proposal: "Proposal", change: "Change", has_room: bool) -> ShownChange:
     path = _named(change)
     notes = ["controls other programs"] * change.controls + ["may contain secrets"] * change.secret
     diff, outcome = None, ""
-    if state.what == "file" and (before is None or before.what == "file"):
+    if change.twin:
+        outcome = f"another name of {one_line(change.twin)}"
+    elif state.what == "file" and (before is None or before.what == "file"):
         outcome, diff = _content(proposal, change, path) if has_room else (f"{short(state.size)} bytes", None)
         if before and after and before.digest == after.digest and before.size == after.size:
             outcome = ""

@@ -153,7 +153,7 @@ class PermissionPanel(LongQuestion):
             yield ToolCall("change", sheet.text, ToolState.OK, outcome, body=diff, folded=False)
             return
         if len(lines := sheet.text.split("\n")) > 1 or len(lines[0]) > NAME_CHARS:
-            yield ToolCall("commands", lines[0], ToolState.OK, body=Output(sheet.text), folded=True)
+            yield ToolCall("commands", "; ".join(lines), ToolState.OK, body=Output(sheet.text), folded=True)
         size = sum(one.diff.text.count("\n") for one in sheet.changes if one.diff)
         for one in sheet.changes:
             folded = size > SMALL_ROWS // 2

@@ -9,6 +9,7 @@ from prunecli.model.messages import ToolUse
 from prunecli.tui.screens.table import TableScreen
 from prunecli.tui.widgets.permission import PermissionPanel
 from tests.scripted import calls
+from tests.tui.proposing import ask, proposal
 from tests.tui.snapshots.conversation import conversation, with_a_todo_list
 from tests.tui.snapshots.picture import LOOKS, Look, difference, pictured
 
@@ -107,3 +108,15 @@ async def test_commands_that_begin_like_what_was_typed(tmp_path: Path, look: Loo
         await s.type("/comp")
         await s.until_shown("Summarize the older part")
         assert not await difference(s, "menu", look)
+
+
+@every_look
+async def test_the_question_about_what_commands_changed(tmp_path: Path, look: Look) -> None:
+    async with pictured(tmp_path, look, events=conversation()) as s:
+        answer = ask(s, "pytest -q", "git commit -qam x", proposal=proposal())
+        await s.until_shown("2 commands changed 3 files and the repository")
+        await s.until(lambda: not s.frame.query_one(PermissionPanel).has_class("-early"))
+        s.frame.activity.end()
+        assert not await difference(s, "proposal", look)
+        await s.pilot.press("escape")
+        await answer
