@@ -102,10 +102,19 @@ def searches_change(context: Context, offered: bool) -> SettingChanged | None:
     return SettingChanged(SEARCHES, offered)
 
 
+_UNKNOWN = Market()
+
+
 def summary_request(
-    context: Context, model: ModelSettings, plan: CompactionPlan, *, short: bool = False
+    context: Context,
+    model: ModelSettings,
+    plan: CompactionPlan,
+    market: Market = _UNKNOWN,
+    *,
+    short: bool = False,
 ) -> Request:
     """Return the request for a summary: everything sent before, so that it is read from the cache, plus the question.
+    With a cold cache, nothing is stored, since no later request begins with it.
 
     `short` leaves out the messages that stay after the summary, in case the full request was rejected as too long.
     """
@@ -116,8 +125,9 @@ def summary_request(
         asked = WireMessage.of("user", (*last.blocks, question), (*last.seqs, -1))
     else:
         asked = WireMessage.of("user", (question,), (-1,))
+    marks = () if cold(context, market) else cache_marks(context, len(messages))
     request = replace(
-        _request(context, model, (*messages, asked), cache_marks(context, len(messages))),
+        _request(context, model, (*messages, asked), marks),
         context_management=model.context_management,
     )
     validate(request)

@@ -367,7 +367,7 @@ class Run:
                 self._foretell(plan)
             if plan.by_endpoint:
                 return compaction_request(context, self.model(), plan, policy.market)
-            return summary_request(context, self.model(), plan, short=short)
+            return summary_request(context, self.model(), plan, policy.market, short=short)
 
         while True:
             try:

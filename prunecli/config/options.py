@@ -200,6 +200,11 @@ class Compaction:
     keep_user_chars: Annotated[
         Size, "Characters of user messages that the summary quotes verbatim.", ALLOWED
     ] = 20_000
+    on_return: Annotated[
+        Literal["offer", "auto", "off"],
+        "A summary on return to a long session whose cache expired, if it costs less: offer, auto or off.",
+        ALLOWED,
+    ] = "offer"
 
 
 @frozen

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry
@@ -50,6 +50,7 @@ class Options:
     keep_first_turns: int = 2
     keep_recent_turns: int = 4
     keep_user_chars: int = 20_000
+    on_return: Literal["offer", "auto", "off"] = "offer"
 
     def limit(self, window: int) -> int:
         """Return the limit of context tokens, no larger than the window."""

@@ -77,7 +77,7 @@ class Market(NamedTuple):
             return Rates(_READ, _WRITE_1H if self.ttl_ms > SHORT_TTL_MS else _WRITE_5M, _OUTPUT)
         return Rates(known.read, known.write, known.output)
 
-    def plain(self, prices: Prices) -> float:
+    def plain(self, prices: Prices | Rates) -> float:
         """Return the price of input that is not cached, by Claude's usual ratio to that of writing it."""
         return prices.write / (_WRITE_1H if self.ttl_ms > SHORT_TTL_MS else _WRITE_5M)
 

@@ -55,9 +55,10 @@ class Expectations:
     matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
     read or changed again. The expected number of further requests is the number so far, limited by the two
     `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that
-    of a summary. A candidate has at least `min_tokens` and is at least `min_age` requests old. A prune frees at least
-    `min_batch` tokens; with a warm cache, its expected gain is more than `warm_margin` times its cost. Files without
-    these two allow any prune of a cold cache, and none of a warm one.
+    of a summary. A context below `return_tokens` is never summarized just because its cache expired. A candidate has
+    at least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a
+    warm cache, its expected gain is more than `warm_margin` times its cost. Files without these two allow any prune
+    of a cold cache, and none of a warm one.
     """
 
     caps: Mapping[Level, Caps]
@@ -73,6 +74,7 @@ class Expectations:
     min_batch: int
     warm_margin: float
     summary_tokens: int = SUMMARY_TOKENS
+    return_tokens: int = 80_000
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
         """Return the probability that a result of this age and size is quoted again."""
@@ -115,6 +117,7 @@ class Expectations:
             min_batch=_count("min_batch", value.get("min_batch", 0)),
             warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
             summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
+            return_tokens=_count("return_tokens", value.get("return_tokens", 80_000)),
         )
 
 

@@ -18,6 +18,7 @@ from prunecli.agent.oversized import checked
 from prunecli.agent.policy import Policy
 from prunecli.config.effective import Config
 from prunecli.context.bill import Bill
+from prunecli.context.compaction import CompactionPlan
 from prunecli.context.economics import last_use
 from prunecli.context.state import Context
 from prunecli.model.events import (
@@ -261,8 +262,8 @@ class Runtime:
         """Queue a message for when the agent is done. Raises UsageError if it is blank, and PromptTooLarge."""
         self.mailbox.follow_ups.append(UserMessage((Text(checked(words, self.choices.window)),), "follow_up"))
 
-    async def compact(self, focus: str = "") -> bool:
-        plan = self.policy.plan_compaction(self.session.context, focus)
+    async def compact(self, focus: str = "", plan: CompactionPlan | None = None) -> bool:
+        plan = plan or self.policy.plan_compaction(self.session.context, focus)
         if plan is None:
             return False
         before = self.session.context.boundary

@@ -52,6 +52,7 @@ class Actions:
             "quit": self._quit,
             "leave": self._leave,
             "background": self._background,
+            "summarize": self._runs.summarize,
             "cycle_mode": self._cycle_mode,
             "take_back": self._take_back,
             "paste_image": lambda: port.run(self._paste_image(), "paste", exclusive=True),

@@ -217,8 +217,9 @@ class Conversation:
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """Update the age of the cache, and retry a failed write. Called once a second."""
+        """Update the age of the cache, offer a summary, and retry a failed write. Called once a second."""
         self.runs.tick()
+        self.runs.offer_summary()
         self._figures.show_cache()
 
     # The user's input ----------------------------------------------------------------------------------------

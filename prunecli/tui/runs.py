@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -12,6 +13,8 @@ from textual.worker import Worker
 from prunecli.agent.decide import Done
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.commands.command import WORKING
+from prunecli.context.economics import cold
+from prunecli.front.presentation.activity import SUMMARIZING
 from prunecli.front.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
 from prunecli.front.presentation.outcomes import has_failure
 from prunecli.front.presentation.presenter import STOPPED, TAIL_LINES, command_output
@@ -28,6 +31,7 @@ from prunecli.tui.asking import Planning
 from prunecli.tui.port import Port
 from prunecli.tui.transcript_feed import TranscriptFeed
 from prunecli.tui.widgets.completer import Completer
+from prunecli.tui.widgets.fitting import GAP
 from prunecli.util.errors import (
     PromptBlocked,
     ProviderError,
@@ -62,6 +66,8 @@ class Runs:
         self._stalled = False
         self._looking: Worker[None] | None = None
         self.loading = False
+        self._offered: int | None = None
+        """The last response before the cold cache for which a summary was offered."""
         self._idle = asyncio.Event()
 
     @property
@@ -216,6 +222,29 @@ class Runs:
             await asyncio.to_thread(self._runtime.session.commit)
         except StorageFailed as error:
             self._front.complain(error)
+
+    def offer_summary(self) -> None:
+        """Say, once for each time the cache expires, that a summary costs less than sending a long session again."""
+        context, policy = self._runtime.session.context, self._runtime.policy
+        if self.busy or self._offered == context.last_response or policy.compaction.on_return != "offer":
+            return
+        if cold(context, policy.market):
+            self._offered = context.last_response
+            if found := policy.on_return(context):
+                words = found.words(policy.market, self._front.prompt.keys.hint("summarize"))
+                self._front.hint(GAP.join(words), seconds=None)
+
+    def summarize(self) -> None:
+        """Summarize a long, cold session before it is sent again."""
+        if self.busy:
+            return
+        if found := self._runtime.policy.on_return(self._runtime.session.context):
+            self._front.hint("")
+            self.start(SUMMARIZING, partial(self._runtime.compact, plan=found.plan))
+        else:
+            self._front.hint(
+                "A summary pays only for a long session whose cache expired; /compact makes one anyway"
+            )
 
     def interrupt(self) -> bool:
         """Stop the run; return False if there is none."""

@@ -39,6 +39,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("take_back", ("alt+up",), "take back the last queued message", "Prompt"),
     Action("interrupt", ("escape",), "stop the agent; twice when idle: /rewind", "Agent"),
     Action("background", ("ctrl+b",), "move the running command to the background", "Agent", "jobs"),
+    Action("summarize", ("ctrl+s",), "on return to a long session: summarize it first", "Agent"),
     Action("cycle_mode", ("shift+tab",), "change mode: ask, edits, plan", "Agent"),
     Action("todos", ("alt+t",), "fold or unfold the to-do list", "Agent", "todo"),
     Action("quit", ("ctrl+c",), "clear the prompt; twice: quit", "Program"),
@@ -77,6 +78,8 @@ _SHOWN = {
 
 _NEEDED = frozenset({"submit", "interrupt", "quit"})
 """Actions that must have a key."""
+_YIELDING = frozenset({"summarize"})
+"""Actions that lose their key to one of the user's without a question: they are offered with it."""
 _MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _NAMED = frozenset(
     {"enter", "escape", "tab", "space", "backspace", "delete", "insert"}
@@ -111,7 +114,7 @@ def _problems(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             if given.setdefault(key, name) != name:
                 yield name, f"{key} is already bound to {given[key]}"
     for action in ACTIONS:
-        if action.name not in own and (lost := _lost(action, given)):
+        if action.name not in own and action.name not in _YIELDING and (lost := _lost(action, given)):
             yield (
                 lost,
                 f"takes the only key of {action.name}: bind {action.name} to another key or to {NONE!r}",

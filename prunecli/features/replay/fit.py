@@ -185,6 +185,7 @@ def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
         "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
         "reply_tokens": before.reply_tokens,
         "summary_tokens": before.summary_tokens,
+        "return_tokens": before.return_tokens,
         "min_tokens": before.min_tokens,
         "min_age": before.min_age,
         "min_batch": before.min_batch,

@@ -71,6 +71,13 @@ Summaries: TypeAlias = Annotated[
         help="Summarize from this size of the context on, in sessions of other agents. Without pruning: never.",
     ),
 ]
+OnReturn: TypeAlias = Annotated[
+    str,
+    Option(
+        metavar="offer|auto|off",
+        help="auto: summarize on return to a cold, long session where that costs less, in sessions of other agents.",
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[
     Path | None, Option(metavar="FILE", help="Write a page with plots, for a browser.")

@@ -37,6 +37,8 @@ from prunecli.util.frozen import frozen
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
+_NEVER = 1 << 40
+"""A size of the context that is never reached."""
 """The window assumed for a session whose prompts are larger than the known window."""
 
 
@@ -190,7 +192,7 @@ class Stage:
                 setting,
                 window,
                 recall="recall" in tool_names(preamble),
-                compacts=script.numbered or self.summaries is not None,
+                compacts=script.numbered or self._summarizes,
             ),
             self.table.name,
             preamble,
@@ -200,8 +202,15 @@ class Stage:
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
             self.factor_of,
             cache=info.cache or "breakpoints",
-            summary_tokens=self.expectations.summary_tokens if self.summaries and not script.numbered else 0,
+            summary_tokens=self.expectations.summary_tokens
+            if self._summarizes and not script.numbered
+            else 0,
         )
+
+    @property
+    def _summarizes(self) -> bool:
+        """Whether summaries are made that the recordings of other agents do not have."""
+        return self.summaries is not None or self.config.compaction.on_return == "auto"
 
     def _caps(self, setting: Setting) -> Caps:
         """Return the configured caps on results."""
@@ -244,8 +253,8 @@ class Stage:
     def _config_of(self, setting: Setting) -> Config:
         names = json.dumps(setting.strategies) if len(setting.strategies) > 1 else setting.strategy
         config = self.config
-        if self.summaries is not None:
-            largest = round(self.summaries / config.compaction.compact_at_pct)
+        if self._summarizes:
+            largest = round((self.summaries or _NEVER) / config.compaction.compact_at_pct)
             config = config.with_value("compaction.max_context_tokens", str(largest))
         return (
             config.with_value("pruning.strategy", names)

@@ -15,6 +15,7 @@ from prunecli.agent.assemble import cache_marks, compaction_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
 from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.economics import cold
 from prunecli.context.item_order import covers, group_of
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.state import Context
@@ -436,7 +437,8 @@ def summarized(
         marks, items = compaction_marks(context, cut, policy.market), wire.items_before(cut)
     else:
         asks_in_last = len(wire) > 0 and wire.role(len(wire) - 1) == "user"
-        marks, items = cache_marks(context, len(wire) - asks_in_last), len(context.items)
+        marks = () if cold(context, policy.market) else cache_marks(context, len(wire) - asks_in_last)
+        items = len(context.items)
     cache.lay_out(context, model)
     ends = [wire.items_before(at + 1) for at in marks]
     usage = cache.sent(sent, answered, event.usage.output_tokens, ends or (0,))

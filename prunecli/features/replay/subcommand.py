@@ -66,6 +66,7 @@ class Asked:
     spill: bool | None = None
     compactions: bool = False
     summaries: int | None = None
+    on_return: str = ""
     plots: bool = False
     expectations: Path | None = None
     fit: bool = False
@@ -86,6 +87,7 @@ def replay(
     spill: flags.Spill = None,
     compactions: flags.Compactions = False,
     summaries: flags.Summaries = None,
+    on_return: flags.OnReturn = "",
     as_json: flags.AsJson = False,
     html: flags.Html = None,
     fit: flags.Fit = "",
@@ -106,6 +108,7 @@ def replay(
         spill,
         compactions,
         summaries,
+        on_return,
         html is not None,
         expectations,
         bool(fit),
@@ -268,6 +271,8 @@ def stage_of(asked: Asked) -> "Stage":
         config, asked.options, [one for name in asked.strategies for one in name.split("+")]
     )
     places = Places.of(os.environ)
+    if asked.on_return:
+        config = config.with_value("compaction.on_return", asked.on_return)
     data = places.shipped_data
     models = ModelTable.load(data, config.models)
     if asked.expectations and not os.path.isfile(asked.expectations):
