@@ -51,7 +51,7 @@ BLIND_EXCEPTS = {
     "library/agent.py": 1,
     "runtime/plugin_part.py": 1,
     "features/mcp/connection.py": 3,
-    "features/proxy/server.py": 2,
+    "features/proxy/server.py": 3,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
     "tui/terminal.py": 1,

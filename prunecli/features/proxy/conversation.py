@@ -5,6 +5,7 @@ the last one, the session is rewound to there. Then the policy decides, and the 
 sent. A message without an edit is sent as the program wrote it.
 """
 
+import asyncio
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -52,7 +53,8 @@ class Conversation:
     def __init__(self, runtime: Runtime, *, program: str, prunes: bool = True, bound: bool = False) -> None:
         self.runtime = runtime
         self.off = ""
-        self.busy = False
+        self.turn = asyncio.Lock()
+        """Held from a request until its answer is recorded."""
         self._program, self._prunes, self._bound = program, prunes, bound
         self._said: list[Message] = []
         self._before: list[int] = []
@@ -74,6 +76,15 @@ class Conversation:
     def length(self) -> int:
         """Messages of the last request."""
         return len(self._said)
+
+    @property
+    def busy(self) -> bool:
+        return self.turn.locked()
+
+    def goes_on(self, request: Incoming, shared: int) -> bool:
+        """Return whether a request adds an answer to everything said so far, of which it has `shared` messages."""
+        more = request.messages[shared:]
+        return shared == len(self._said) and bool(more) and more[0]["role"] == "assistant"
 
     def serves(self, request: Incoming) -> bool:
         """Return whether a request has this conversation's tools, more or fewer; a side request has others."""
@@ -129,6 +140,10 @@ class Conversation:
             return raw
         more = [as_bytes(message) for message in request.body["messages"][known:]]
         return joined(request.body, [*self._pieces(request, spans), *more])
+
+    def leave(self, why: str, request: Incoming) -> None:
+        """Leave the conversation alone from this request on."""
+        self.off, self._said = why, request.messages
 
     def answered(self, answer: Response | None) -> None:
         """Take the answer to the last request. It is recorded in the form in which the program sends it back."""

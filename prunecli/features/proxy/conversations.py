@@ -39,7 +39,7 @@ class Conversations:
         output to prune. Raises PrunecliError if a session can't be made.
 
         A request belongs to the conversation with the longest shared beginning, even if it then differs: the program
-        went back. One that still waits for its answer is not rewound.
+        went back. One that still waits for its answer is not rewound; a request with that answer waits for its turn.
         """
         if not request.preamble["tools"]:
             return None
@@ -58,7 +58,7 @@ class Conversations:
 
     def _best(self, request: Incoming) -> Conversation | None:
         shared = [(one.shared(request.messages), one) for one in self.all if one.serves(request)]
-        fits = [(same, one) for same, one in shared if same and not one.busy]
+        fits = [(same, one) for same, one in shared if same and (not one.busy or one.goes_on(request, same))]
         return max(fits, key=lambda pair: pair[0])[1] if fits else None
 
     def _opened(self, messages: Sequence[Message]) -> Conversation:

@@ -6,7 +6,7 @@ If anything of the engine fails, the request goes through as it came, and one li
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from prunecli.features.proxy.answer import AnswerCopy
 from prunecli.features.proxy.body import Incoming, incoming
 from prunecli.features.proxy.conversation import Conversation
 from prunecli.features.proxy.conversations import Conversations
-from prunecli.util.errors import UsageError
+from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
 
@@ -108,47 +108,52 @@ class Proxy:
             await self._answer(call, raw)
 
     async def _answer(self, call: "_Call", raw: bytes) -> None:
-        conversation, body = await self._pruned(raw)
-        if conversation is None:
+        request, conversation = await self._found(raw)
+        if request is None or conversation is None:
             await call.pass_on(raw)
             return
-        conversation.busy = True
-        try:
-            copy = await call.pass_on(body, instead=raw, refused=lambda why: self._refused(conversation, why))
+        async with conversation.turn:
+            body = self._pruned(conversation, request, raw)
+            if body is None:
+                await call.pass_on(raw)
+                return
+            copy = await call.pass_on(
+                body, instead=raw, refused=lambda why: self._refused(conversation, request, why)
+            )
             conversation.answered(copy.response() if copy else None)
-            await asyncio.to_thread(conversation.runtime.session.commit)
-        finally:
-            conversation.busy = False
+            with suppress(PrunecliError):  # the next request then passes unpruned, with a line
+                await asyncio.to_thread(conversation.runtime.session.commit)
 
-    async def _pruned(self, raw: bytes) -> tuple[Conversation | None, bytes]:
-        conversation: Conversation | None = None
+    async def _found(self, raw: bytes) -> tuple[Incoming | None, Conversation | None]:
         try:
             request = incoming(raw)
-            conversation = await self._conversations.of(request)
-            if conversation is None or conversation.off:
-                return None, raw
-            return conversation, conversation.send(request, raw)
+            return request, await self._conversations.of(request)
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not cost the program its answer
-            self._leave_alone(conversation, str(error) or type(error).__name__)
-            return None, raw
+            self._say(f"A request passed unpruned: {one_line(str(error) or type(error).__name__)}")
+            return None, None
+
+    def _pruned(self, conversation: Conversation, request: Incoming, raw: bytes) -> bytes | None:
+        """Return the body to send, None for the program's own."""
+        try:
+            return None if conversation.off else conversation.send(request, raw)
+        except Exception as error:  # noqa: BLE001  # as above
+            self._leave_alone(conversation, request, str(error) or type(error).__name__)
+            return None
 
     async def _counted(self, raw: bytes) -> bytes:
         try:
-            request: Incoming = incoming(raw)
+            request = incoming(raw)
             conversation = self._conversations.known(request)
             return conversation.preview(request, raw) if conversation else raw
         except Exception:  # noqa: BLE001  # a count of the unpruned request is then the answer
             return raw
 
-    def _refused(self, conversation: Conversation, why: str) -> None:
-        self._leave_alone(conversation, f"the endpoint refused a pruned request: {why}")
+    def _refused(self, conversation: Conversation, request: Incoming, why: str) -> None:
+        self._leave_alone(conversation, request, f"the endpoint refused a pruned request: {why}")
 
-    def _leave_alone(self, conversation: Conversation | None, why: str) -> None:
-        if conversation is None:
-            self._say(f"A request passed unpruned: {one_line(why)}")
-        else:
-            conversation.off = why
-            self._say(f"Not pruned from here on: {one_line(why)}")
+    def _leave_alone(self, conversation: Conversation, request: Incoming, why: str) -> None:
+        conversation.leave(why, request)
+        self._say(f"Not pruned from here on: {one_line(why)}")
 
     async def opened(self, method: str, url: str, headers: Headers, body: bytes) -> "httpx2.Response":
         """Send a request to the endpoint. Raises httpx2.HTTPError."""
