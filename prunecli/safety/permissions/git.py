@@ -235,7 +235,8 @@ def _places(
         parts = operand.split(":")
         for path in filter(None, (":".join(parts[at:]) for at in range(len(parts)))):
             yield (found := around.readable(path, cwd))
-            if command == "diff" and top and not all(lies_in(one, str(top)) for one in found.spellings):
+            leaves = ".." in path.split("/") or not all(lies_in(one, str(top)) for one in found.spellings)
+            if command == "diff" and top and leaves:
                 raise Doubt(f"{path!r} is outside the repository, so `git diff` compares any files")
             if path != operand and top:
                 yield resolve(path, top, around.home)

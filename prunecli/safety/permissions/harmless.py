@@ -42,7 +42,8 @@ _LOOKS_UP = frozenset({"which", "type", "command"})
 _READS_CWD = frozenset({"ls", "du", "tree"})
 _RECURSIVE = frozenset({"-r", "-R", "--recursive"})
 _SELECTS = frozenset({"--include", "-g", "--glob", "--iglob"})
-_HIDDEN = frozenset({"-u", "--unrestricted", "--hidden", "-.", "--no-ignore", "--no-ignore-vcs"})
+_HIDDEN = set_of("-u --unrestricted --hidden -. --no-ignore --no-ignore-vcs -t --type")
+"""Options with which ripgrep shows hidden files, or may: those of a type that is asked for."""
 _IGNORES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _MAX_FOLDERS = 4
 """Maximum folders that a command may run in, if that depends on the success of an earlier `cd`."""

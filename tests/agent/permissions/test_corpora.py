@@ -162,6 +162,14 @@ def test_a_secret_is_not_shown_by_the_id_of_its_content_beside_another_path(tmp_
     assert here.bash("git diff HEAD README.md").kind == "allow"
 
 
+def test_git_compares_any_folders_once_a_path_leaves_the_repository(tmp_path: Path) -> None:
+    """Even if it comes back: `git diff src ../ws` shows ignored files too."""
+    here = project(tmp_path, env=True, husky=False)
+    assert here.bash("git diff src README.md").kind == "allow"
+    for line in ("git diff src ../ws", "git -C src diff . ../../ws", "git diff ../ws/src README.md"):
+        assert here.bash(line).kind == "ask", line
+
+
 def test_git_asks_below_a_damaged_repository_which_it_may_skip(tmp_path: Path) -> None:
     here = project(tmp_path, env=False, husky=False)
     assert here.bash("git show", cwd=here.workspace / "src").kind == "allow"

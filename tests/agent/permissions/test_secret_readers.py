@@ -128,7 +128,8 @@ def test_a_hidden_secret_is_not_searched_but_one_brought_back_is(here: Scene) ->
     assert here.bash("rg KEY").kind == "ask"
     shutil.rmtree(here.workspace / "deploy")
     assert here.bash("rg KEY").kind == "allow"
-    assert here.bash("rg --no-ignore KEY").kind == "ask"
+    for option in ("--no-ignore", "-t all", "--type py", "-u", "-."):
+        assert here.bash(f"rg {option} KEY").kind == "ask", option
     (here.workspace / "src/.hid").mkdir()
     (here.workspace / "src/.hid/a.key").write_text("x\n")
     assert here.bash("rg KEY src").kind == "allow"
