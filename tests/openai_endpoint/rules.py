@@ -22,6 +22,9 @@ CHAT, RESPONSES = "/chat/completions", "/responses"
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 LONGEST_ID = {CHAT: 40, RESPONSES: 64}
 MOST_TOOLS = 128
+UNTYPED, UNTYPED_OF_TOOLS = ("client_metadata",), ("search_content_types",)
+"""Fields that the service takes from Codex CLI, and that the SDK's types do not have; so it is with the ids of
+messages."""
 _DATA = re.compile(r"data:[a-z]+/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+=*")
 _EXPLICIT = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
 _REASONS = re.compile(r"gpt-(?:[5-9]|oss)|o\d|codex")
@@ -68,7 +71,8 @@ def check(path: str, body: bytes, rules: OpenAiRules, issued: Issued) -> dict[st
         if name in request:
             raise refuse(f"Unsupported parameter: '{name}' is not supported.", name, "unsupported_parameter")
     kind = CompletionCreateParamsStreaming if path == CHAT else ResponseCreateParamsStreaming
-    if wrong := flaw(_stripped(request) if rules.lenient else request, kind):
+    known = _typed(request)
+    if wrong := flaw(_stripped(known) if rules.lenient else known, kind):
         raise refuse(f"{wrong}.", re.sub(r".*'(.*)'.*", r"\1", wrong), "unknown_parameter")
     if request["stream"] is not True:
         raise refuse("this endpoint only streams", "stream")
@@ -79,6 +83,24 @@ def check(path: str, body: bytes, rules: OpenAiRules, issued: Issued) -> dict[st
     else:
         _check_responses(request, issued)
     return request
+
+
+def _typed(request: Mapping[str, Json]) -> dict[str, Json]:
+    """The request without what the service takes beyond the SDK's types."""
+    known = {name: one for name, one in request.items() if name not in UNTYPED}
+    if isinstance(known.get("input"), list):
+        known["input"] = [
+            {name: one for name, one in item.items() if name != "id"}
+            if isinstance(item, dict) and item.get("type", "message") == "message"
+            else item
+            for item in known["input"]
+        ]
+    if isinstance(known.get("tools"), list):
+        known["tools"] = [
+            {name: one for name, one in tool.items() if name not in UNTYPED_OF_TOOLS}
+            for tool in known["tools"]
+        ]
+    return known
 
 
 def _stripped(request: Mapping[str, Json]) -> dict[str, Json]:

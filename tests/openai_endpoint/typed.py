@@ -74,7 +74,10 @@ def _of_fields(value: Any, kind: Any, place: str) -> str:
     for name in required:
         if name not in value:
             return f"Missing required parameter: '{dot}{name}'"
-    return next(filter(None, (flaw(one, fields[name], f"{dot}{name}") for name, one in value.items())), "")
+    given = {
+        name: one for name, one in value.items() if one is not None or name in required
+    }  # null: left out
+    return next(filter(None, (flaw(one, fields[name], f"{dot}{name}") for name, one in given.items())), "")
 
 
 @cache

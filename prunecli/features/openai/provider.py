@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from prunecli.features.openai.chat import PATH as CHAT_PATH
@@ -20,6 +20,7 @@ from prunecli.providers.messages_api import HttpProvider, Translation
 from prunecli.providers.model_list import page_of
 from prunecli.providers.models import Offer
 from prunecli.providers.network import DIRECT, Route
+from prunecli.providers.provider import Response
 from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.wire import Wire
 from prunecli.util.errors import BadRequest, FieldRefused
@@ -63,6 +64,14 @@ class OpenAiProvider(HttpProvider):
         target = self._target
         parts = target.base_url, target.headers, self._route, self._patience.connect
         return OpenAiWire(*parts, is_openai=target.dialect.is_openai)
+
+    def _told(self, response: Response, request: Request) -> Response:
+        """Return the response with the true stop reason. llama.cpp reports a reply cut by its limit as completed over
+        the Responses API."""
+        cut = response.stop_reason == "end_turn" and response.usage.output_tokens >= request.max_tokens
+        if cut and not self._target.dialect.is_openai:
+            return replace(response, stop_reason="max_tokens")
+        return response
 
     async def models(self) -> tuple[Offer, ...]:
         """See `Provider.models`."""

@@ -46,7 +46,8 @@ class OpenAiWire:
         *,
         is_openai: bool,
     ) -> None:
-        given: dict[str, Any] = {"Authorization": openai.Omit(), **headers}
+        given: dict[str, Any] = dict(headers)
+        self._omitted = {} if "Authorization" in headers else {"Authorization": openai.Omit()}
         if not is_openai:
             custom = [line.partition(":")[0].strip() for line in os.environ.get(_CUSTOM, "").splitlines()]
             omitted = dict.fromkeys((*_OF_THE_ACCOUNT, *filter(None, custom)), openai.Omit())
@@ -65,7 +66,8 @@ class OpenAiWire:
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
         """See `Wire.send`."""
         raw: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": openai.AsyncStream[object]}
-        raw["options"] = {"headers": {"Content-Type": "application/json", **headers}} if body else {}
+        kind = {"Content-Type": "application/json"} if body else {}
+        raw["options"] = {"headers": {**self._omitted, **kind, **headers}}
         try:
             if body is None:
                 found: httpx2.Response = await self._client.get(path, **raw)

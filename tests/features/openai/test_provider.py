@@ -267,6 +267,19 @@ async def test_each_failure_is_one_that_the_loop_knows(wire, fault, error):
 
 
 @every_wire
+@pytest.mark.parametrize("headers", [{}, {"api-key": KEY}], ids=["no key", "a key in its own header"])
+async def test_only_the_given_credential_is_sent(wire, headers):
+    async with OpenAiEndpoint() as endpoint:
+        made = provider(endpoint, wire, headers=headers)
+        await response_to(made, request())
+        await made.models()
+        await made.close()
+    for sent in (*endpoint.requests, *endpoint.others):
+        assert "authorization" not in sent.headers
+        assert sent.headers.get("api-key") == headers.get("api-key")
+
+
+@every_wire
 async def test_an_echoed_key_is_not_repeated(wire):
     async with OpenAiEndpoint([EchoKey()], rules=OpenAiRules(key=KEY)) as endpoint:
         made = provider(endpoint, wire)
