@@ -1,7 +1,7 @@
 """/prune-config: choose a strategy, and show and change the options of pruning."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from prunecli.commands.command import NEAR, Effect, Say, ShowScreen, Table, words_brought
 from prunecli.config.declared import choices
@@ -23,7 +23,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     rest = " ".join(word for word in words if word != "--save")
     if not rest:
         screen = "prunecli.tui.screens.strategies:StrategiesScreen"
-        return [ShowScreen(screen, (runtime,), lambda: [strategies_table(runtime), _table(runtime)])]
+        return [ShowScreen(screen, (runtime,), lambda: [_strategies(runtime), _table(runtime)])]
     key, _, text = rest.partition(" ")
     if not text:
         name = key.removeprefix("pruning.")
@@ -132,20 +132,10 @@ def _meaning(runtime: Runtime, name: str) -> str:
     return f"{item.doc} {what[0].upper()}{what[1:]}.".strip()
 
 
-def strategies_table(runtime: Runtime, costs: Callable[[str], str] | None = None) -> Table:
-    """Return the strategies, each with a sentence, and with what this session would have cost if that is known."""
+def _strategies(runtime: Runtime) -> Table:
     known, now = runtime.config.strategies, runtime.config.pruning.strategies
-    rows = [
-        (
-            "●" if name in now else "",
-            name,
-            known.sentence(name),
-            *([costs(name)] if costs else []),
-        )
-        for name in known.names()
-    ]
-    headings = ("", "strategy", "what it does", *(["cost"] if costs else []))
-    return Table("Pruning strategies", headings, tuple(rows), (3,))
+    rows = [("●" if name in now else "", name, known.sentence(name)) for name in known.names()]
+    return Table("Pruning strategies", ("", "strategy", "what it does"), tuple(rows))
 
 
 def _table(runtime: Runtime, table: str = "") -> Table:

@@ -302,7 +302,7 @@ async def test_a_click_on_the_bar_says_what_its_parts_mean(tmp_path: Path) -> No
         await s.pilot.click(s.frame.status)
         await s.until(lambda: isinstance(s.app.screen, TableScreen))
         await s.until_shown(
-            "At 170K it is summarized at 85% of compaction.max_context_tokens", "/cost lists them"
+            "Limit 170K: summarized at 85% of compaction.max_context_tokens", "/cost lists them"
         )
 
 

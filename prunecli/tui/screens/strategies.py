@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from prunecli.commands.command import Say, Table, run_line
-from prunecli.commands.prune_config import TRY, options, strategies_table
+from prunecli.commands.prune_config import TRY, options
 from prunecli.runtime import Runtime
 from prunecli.tui.screens.dialog import Dialog
 from prunecli.tui.screens.table import Rows
@@ -58,8 +58,11 @@ class StrategiesScreen(Dialog[None]):
         self._costs: dict[str, str] = {}
         self._stop: Callable[[], None] = lambda: None
         self._said = ""
-        self._names: list[str] = []
         self._billed: float | None = None
+        known = runtime.config.strategies
+        self._sentences = {name: known.sentence(name) for name in known.names()}
+        self._sentences[GENERAL] = "Whether and when to prune, and what is never sent."
+        self._names = list(self._sentences)
         self.strategies = Rows(self._strategies(), id="strategies")
         self.options = Rows(self._options(), id="options")
 
@@ -88,15 +91,15 @@ class StrategiesScreen(Dialog[None]):
 
     def _strategies(self) -> Table:
         """Return the strategies with sentences of one line; the whole sentence stands with the options."""
-        table = strategies_table(self._runtime, lambda name: self._costs.get(name, ""))
-        rows = [*table.rows, ("", GENERAL, "Whether and when to prune, and what is never sent.", "")]
-        self._names = [row[1] for row in rows]
-        room = self.app.size.width - max(map(len, self._names)) - OTHER_CELLS
+        now, width = self._runtime.config.pruning.strategies, self.app.size.width
+        room = width - max(map(len, self._names)) - OTHER_CELLS
+        rows = [
+            ("●" if name in now else "", name, clip(text, max(1, room)), self._costs.get(name, ""))
+            for name, text in self._sentences.items()
+        ]
         if room < LEAST_SENTENCE:
-            narrow = tuple((mark, name, cost) for mark, name, _, cost in rows)
-            return Table("", ("", "strategy", "cost"), narrow, (2,))
-        lines = tuple((mark, name, clip(text, room), cost) for mark, name, text, cost in rows)
-        return Table("", table.headings, lines, table.right)
+            return Table("", ("", "strategy", "cost"), tuple((row[0], row[1], row[3]) for row in rows), (2,))
+        return Table("", ("", "strategy", "what it does", "cost"), tuple(rows), (3,))
 
     @property
     def _chosen(self) -> str:
@@ -129,11 +132,9 @@ class StrategiesScreen(Dialog[None]):
             rows.mark(
                 at if rows is self.strategies or self.focused is self.options or self._is_editing else -1
             )
-        name, known = self._chosen, self._runtime.config.strategies
-        sentence = known.sentence(name) if name != GENERAL else "Whatever the strategy."
-        self.query_one("#name", Static).update(
-            Content.assemble((name, "bold $accent"), f"  {one_line(sentence)}")
-        )
+        name = self._chosen
+        about = Content.assemble((name, "bold $accent"), f"  {one_line(self._sentences[name])}")
+        self.query_one("#name", Static).update(about)
         billed = f"; this session was billed {money(self._billed)}" if self._billed else ""
         self.query_one("#title", Static).update(Content(f"Pruning: choose a strategy{billed}"))
         self._tell()

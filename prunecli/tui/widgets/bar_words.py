@@ -27,8 +27,8 @@ def bar_rows(status: "Status", cache: str, balance: "Pruning") -> list[tuple[str
 def _context(status: "Status", balance: "Pruning") -> Iterator[tuple[str, str]]:
     ledger = status.ledger
     limit = ledger.limit or ledger.window
-    beyond = f"; the model's window is {short(ledger.window)}" if limit < ledger.window else ""
-    act = f" At {short(limit)} it is {ledger.limit_words}{beyond}" if limit and ledger.limit_words else ""
+    beyond = f". Window {short(ledger.window)}" if limit < ledger.window else ""
+    act = f" Limit {short(limit)}: {ledger.limit_words}{beyond}" if limit and ledger.limit_words else ""
     yield "ctx", f"the next request has {short(ledger.context_tokens)} tokens.{act}"
     yield "scanned", f"{short(ledger.scanned_tokens)} tokens of tool output so far, pruned or not"
     yield (
