@@ -157,6 +157,7 @@ async def _run(
             moving=moving.asked if moving else None,
             order=partial(_order, moving, output, seconds) if moving else bytes,
             overlays=box.overlays,
+            enough=box.enough,
         )
         if isinstance(ended, Moved):
             assert moving  # noqa: S101  # nothing else moves a command

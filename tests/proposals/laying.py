@@ -88,11 +88,14 @@ class Trial:
         self.env = env
         self._layers = layers
         self._layer: Layer | None = None
+        self.blocked = ""
+        """What the sandbox says about the last command."""
+        self.limits: dict[str, Any] = {}
 
     @property
     def layer(self) -> Layer:
         if self._layer is None:
-            self._layer = Layer.begin(self._layers, self.walls)
+            self._layer = Layer.begin(self._layers, self.walls, **self.limits)
         return self._layer
 
     async def run(self, command: str) -> tuple[str, int]:
@@ -148,7 +151,9 @@ async def inside(one: Trial, confine: Sandboxing, command: str) -> tuple[str, in
             time_limit=60,
             descriptors=box.descriptors,
             overlays=box.overlays,
+            enough=box.enough,
         )
+        one.blocked = box.explain(output.decode("utf-8", "replace")).line
     return output.decode("utf-8", "replace"), ended.exit_code or 0
 
 

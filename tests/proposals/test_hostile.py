@@ -169,3 +169,17 @@ async def test_caches_are_dropped_and_what_controls_programs_is_marked(one: Tria
     assert {change.path for change in proposal.changes if change.secret} == {".env"}
     assert isinstance(apply(proposal), Applied)
     assert not (one.workspace / "p" / "__pycache__").exists()
+
+
+async def test_a_command_that_writes_too_much_is_ended_and_changes_nothing(one: Trial) -> None:
+    one.limits = {"most": 10_000_000, "pause": 0.01}
+    await one.run("touch begun; while :; do head -c 1000000 /dev/urandom >> big; done")
+    assert one.blocked == "ended, because it writes more than 9 MB before the user was asked"
+    one.drop()
+    assert tree(one.workspace) == {}
+
+
+async def test_a_folder_that_can_not_be_renamed_on_a_layer_is_told(one: Trial) -> None:
+    put(one.workspace / "d" / "x", "x\n")
+    await one.run('python3 -c \'import os; os.rename("d", "e")\'')
+    assert one.blocked == "blocked: a folder can't be renamed before the user was asked"

@@ -108,13 +108,15 @@ async def run(
     grace: float = 1.0,
     descriptors: Sequence[int] = (),
     overlays: Sequence[Overlay] = (),
+    enough: "asyncio.Future[None] | None" = None,
 ) -> Ended:
     """Run `argv` (which starts with an absolute path) and pass its standard output and error to `take` in chunks.
 
     `take` returns False to end the command. `time_limit` and `grace` (from TERM to KILL) are in seconds. The command
-    inherits `descriptors`, and sees `overlays` over some folders. Raises ToolError if it cannot be started.
+    inherits `descriptors`, and sees `overlays` over some folders. It is ended when `enough` is done. Raises ToolError
+    if it cannot be started.
     """
-    watch = _Watch(_start(argv, cwd, env, grace, descriptors, overlays=overlays), take)
+    watch = _Watch(_start(argv, cwd, env, grace, descriptors, overlays=overlays), take, enough)
     try:
         await watch.until_over(time_limit)
     finally:
@@ -134,6 +136,7 @@ async def run_movable(
     moving: "asyncio.Future[None] | None",
     order: Callable[[], bytes],
     overlays: Sequence[Overlay] = (),
+    enough: "asyncio.Future[None] | None" = None,
 ) -> Ended | Moved:
     """Run a command like `run`, until `moving` is done; then it continues in the background (None: never).
 
@@ -141,7 +144,7 @@ async def run_movable(
     fails; the command is then ended.
     """
     process = _start(argv, cwd, env, grace, descriptors, movable=moving is not None, overlays=overlays)
-    watch = _Watch(process, take)
+    watch = _Watch(process, take, enough)
     moved: Moved | None = None
     try:
         await watch.until_over(time_limit, moving)
@@ -288,7 +291,9 @@ def _send(data: bytes, descriptors: list[int]) -> None:
 class _Watch:
     """The readers of one command's output and of its supervisor's messages."""
 
-    def __init__(self, process: _Started, take: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, process: _Started, take: Callable[[bytes], bool], enough: "asyncio.Future[None] | None" = None
+    ) -> None:
         self.told = Report()
         self.timed_out = False
         self._process = process
@@ -297,7 +302,7 @@ class _Watch:
         self._exited = self._loop.create_future()
         self._closed = self._loop.create_future()
         self._silent = self._loop.create_future()
-        self._enough = self._loop.create_future()
+        self._enough = enough or self._loop.create_future()
         self._given_up = self._loop.create_future()
         self._loop.add_reader(process.output, self._on_output)
         self._loop.add_reader(process.control, self._on_control)

@@ -5,9 +5,12 @@ The runtime passes a `Sandboxing` to the tools. `bare` is the `Sandboxing` witho
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prunecli.util.frozen import frozen
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 @frozen
@@ -45,6 +48,7 @@ class Overlay:
 @frozen
 class SandboxedCommand:
     """A command ready to run: its words, its environment, the descriptors that it inherits and the overlays to mount.
+    It is ended when `enough` is done.
 
     `program` is the sandbox's own program, "" if it has none; its processes are not the command's. `explain` takes
     the output of a failed command and returns what the sandbox blocked; `hints` does so for one that succeeded.
@@ -59,6 +63,7 @@ class SandboxedCommand:
     afterwards: Callable[[], str] = str
     hints: Callable[[str], Blocked] = _nothing
     overlays: Sequence[Overlay] = ()
+    enough: "asyncio.Future[None] | None" = None
 
 
 class Sandboxing(Protocol):
