@@ -239,9 +239,9 @@ class Desk:
         return status if isinstance(status, int) else None, len(self.asked) > before
 
 
-def tried_here(folder: Path) -> Chosen:
+def tried_here(folder: Path, only: str = "") -> Chosen:
     """The sandbox of this machine, with overlays if they work below a folder."""
-    return choose(str(folder), dict(os.environ), layers=folder / "layers")
+    return choose(str(folder), dict(os.environ), only=only, layers=folder / "layers")
 
 
 def kind_of(command: str) -> str:

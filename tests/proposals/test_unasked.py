@@ -37,11 +37,15 @@ class Refusing(Desk):
         return Answer("deny")
 
 
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("part", range(8))
 async def test_no_hostile_line_changes_anything_or_shows_a_secret_before_an_answer(
-    tmp_path: Path, part: int
+    tmp_path: Path, part: int, kind: str
 ) -> None:
-    with boxed(tmp_path, tried_here(tmp_path)) as box:
+    chosen = tried_here(tmp_path, kind)
+    if chosen.kind is None:
+        pytest.skip(chosen.why)
+    with boxed(tmp_path, chosen) as box:
         filled(box.home, box.context.workspace)
         desk = Refusing(box, tmp_path / "layers", seconds=3.0)
         before = tree(tmp_path / "home")
@@ -50,7 +54,7 @@ async def test_no_hostile_line_changes_anything_or_shows_a_secret_before_an_answ
             assert tree(tmp_path / "home") == before, line
         shown = [plain_text(r.event.content) for r in desk.session.records if isinstance(r.event, ToolResult)]
         assert not [text for text in shown if SECRET in text]
-        assert not list((tmp_path / "layers").iterdir())
+        assert not list((tmp_path / "layers").glob("*"))
 
 
 @pytest.mark.parametrize(
