@@ -291,7 +291,7 @@ def prune_in_words(event: PrunApplied, tokens: int) -> str:
     if event.source == "strategy" and event.reason:
         text += f": {event.reason}"
     if event.thinking_blocks and "thinking block" not in event.reason:
-        text += f" · drops {counted(event.thinking_blocks, 'thinking block')}"
+        text += f" · {counted(event.thinking_blocks, 'thinking block')} lost"
     return text + (f"\nIts memo: {event.memo}" if event.memo else "")
 
 

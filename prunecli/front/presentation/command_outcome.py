@@ -27,7 +27,7 @@ _LISTING_GIT = frozenset(
 
 _COUNT = r"\d+ (?:failed|passed|errors?|skipped|xfailed|xpassed|deselected|warnings?|todo|pending)"
 _SUMMARY = re.compile(
-    rf"{_COUNT}(?:, {_COUNT})*(?: in [\d.:]+ ?s?.*)?$"  # pytest
+    rf"(?P<counts>{_COUNT}(?:, {_COUNT})*)(?: in [\d.:]+ ?s?.*)?$"  # pytest; the time stands beside it
     rf"|Tests:?\s+(?P<tests>(?:\d+ \w+(?:, | \| ))*{_COUNT}.*)$"  # jest, vitest
     r"|Found \d+ (?:errors?|warnings?|issues?)\b.*|All checks passed!?$|Success: no issues found.*"  # ruff, mypy, tsc
     r"|\d+ files? (?:would be |were |left |already |re)\w+.*|✖ (?P<lint>\d+ problems? .*)"  # formatters, eslint
@@ -117,5 +117,5 @@ def _summary(lines: Sequence[str]) -> str:
             end = next((one.strip() for one in lines[at + 1 :] if one.startswith(("OK", "FAILED"))), "")
             return f"{ran[1]} {end}".strip()
         if match := _SUMMARY.match(line):
-            return match["tests"] or match["lint"] or line
+            return match["counts"] or match["tests"] or match["lint"] or line
     return ""

@@ -23,6 +23,8 @@ OTHER_ROWS = 6
 """The rows besides title and list: the top border, the filter, the count, the help and the blank lines."""
 LOW_ROWS = 16
 """Minimum screen height for blank lines and a part of the conversation above the list."""
+FEW = 3
+"""Up to so many choices need no filter, as when an act is confirmed."""
 _ANSWERS = "Enter to select · Esc to cancel"
 
 
@@ -57,7 +59,8 @@ class ChooseScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            yield Field(placeholder="type to filter", first=self._press)
+            few = len(self._choose.choices) <= FEW
+            yield Field(placeholder="" if few else "type to filter", first=self._press)
             yield self._list
             yield Static(id="help")
 
