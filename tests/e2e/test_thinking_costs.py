@@ -173,7 +173,7 @@ async def test_commands_name_the_blocks_before_and_after(tmp_path: Path) -> None
         assert said(run_line(runtime, "/prune")).count("thinking") == 1, "in the line before it"
         prune = context.live_pruns()[-1].event
         assert isinstance(prune, PrunApplied)
-        assert prune_in_words(prune, 1).endswith("by you · drops 3 thinking blocks")
+        assert prune_in_words(prune, 1).endswith("by you · 3 thinking blocks lost")
         await runtime.submit("again")
         assert dropped(endpoint)[-1] == 3
         note = run_line(runtime, "/cost")[0].note  # type: ignore[union-attr]

@@ -45,6 +45,8 @@ def test_the_end_of_a_commands_output_is_shown_and_of_any_call_that_failed() -> 
     failed = entry_lines(ToolCall("fetch", "x", ToolState.ERROR, body=said))
     assert failed[1:] == ["  ... 11 earlier lines", "  line 12", "  line 13", "  line 14"]
     assert len(entry_lines(ToolCall("read", "x", ToolState.OK, body=said))) == 1
+    once = ToolCall("edit", "x", ToolState.ERROR, "no such text", body=Output("no such text"))
+    assert entry_lines(once) == ["[edit] failed: no such text"]
 
 
 def test_a_call_told_afterwards_is_one_line_with_what_it_was_called_with() -> None:

@@ -91,7 +91,9 @@ def _call_lines(call: ToolCall, *, afterwards: bool) -> list[str]:
     if isinstance(call.body, Diff):
         return lines + diff_lines(call.body)
     most = COMMAND_LINES if call.name == "bash" else FAILED_LINES if call.state is ToolState.ERROR else 0
-    return lines + (_last_lines(call.body.text, most) if isinstance(call.body, Output) and most else [])
+    if not isinstance(call.body, Output) or not most or call.body.text.strip() in call.outcome:
+        return lines  # the outcome says it all
+    return lines + _last_lines(call.body.text, most)
 
 
 def _last_lines(text: str, most: int) -> list[str]:
