@@ -65,6 +65,7 @@ def test_the_shipped_one_uncommented_loads_too(tmp_path):
         "sandbox",
         "hooks",
         "plugins",
+        "titles",
         "ui",
     }
 

@@ -34,7 +34,7 @@ NOT_BY_PROJECTS = "Not allowed in project files."
 HEADER = """\
 prunecli's configuration: every key with its default. Copy keys to $XDG_CONFIG_HOME/prunecli/config.toml
 (~/.config/prunecli/config.toml), or create that file with `prunecli config init`; then remove the # from
-the lines you change. `prunecli config show` lists what differs from the built-in values (`--all` the rest),
+the lines you change. `prunecli config show` lists what differs from them and its sources,
 and `prunecli config check` checks every file.
 
 Precedence, lowest first: defaults; config.toml; settings.toml beside it, which --save writes;

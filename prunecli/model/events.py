@@ -16,7 +16,7 @@ Origin: TypeAlias = Literal["prompt", "steering", "follow_up", "command", "impor
 PruneSource: TypeAlias = Literal["model", "strategy", "user"]
 EndReason: TypeAlias = Literal["finished", "interrupted", "error", "limit"]
 
-BilledReason: TypeAlias = Literal["cut", "stopped", "summary", "task"]
+BilledReason: TypeAlias = Literal["cut", "stopped", "summary", "task", "title"]
 
 SavedMoment: TypeAlias = Literal["before", "after"]
 SavedReason: TypeAlias = Literal["tools", "rewind"]
@@ -246,8 +246,8 @@ class AttemptBilled:
     `cut`: the stream broke off and is tried again, or failed. `stopped`: the user stopped it before any text.
     `summary`: a summary that was not used. The prompt was billed in full. `usage.output_tokens` is the output
     reported by then, or an estimate of the received output if that is more: most endpoints report output only at the
-    end of an answer. `task`: a request of a task, whose answer is in the log of its own session; `child` is
-    `{"id", "seq"}` of it.
+    end of an answer. `title`: a title for the session. `task`: a request of a task, whose answer is in the log of its
+    own session; `child` is `{"id", "seq"}` of it.
     """
 
     model: str

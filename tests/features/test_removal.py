@@ -32,6 +32,7 @@ WORDS = {
     "rewind": ("rewind",),
     "skills_and_memory": ("skill", "/memory", "/init"),
     "subagents": ("the subagent", "/agents", '"task"', "a task"),
+    "titles": ("titles.model",),
     "todo_and_ask": ("to-do", "todo", '"name": "ask"'),
     "web": ("web_fetch", "tools.web"),
 }
