@@ -372,6 +372,7 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 
 
 DISTRIBUTIONS = {
+    "agent-client-protocol": "acp",
     "backports.zstd": "backports",
     "markdown-it-py": "markdown_it",
     "pyyaml": "yaml",
@@ -379,8 +380,8 @@ DISTRIBUTIONS = {
 }
 """Distributions whose module has another name."""
 EXTRA = {
-    *("mcp", "mcp_types", "anyio", "pydantic", "PIL", "pypdf", "acp"),
-    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "openai", "uvicorn"),
+    *("mcp_types", "anyio", "pydantic", "PIL", "pypdf"),
+    *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "openai"),
 }
 """Modules of the extras: libraries, and what their interfaces are made of."""
 

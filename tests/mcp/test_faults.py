@@ -141,7 +141,7 @@ async def test_a_headless_run_waits_for_the_sdk_whose_import_takes_long(tmp_path
     asyncio.get_running_loop().call_later(0.2, over.set)
     err: list[str] = []
     await run_headless(runtime, ["hi"], form="text", out=nothing, err=err.append)
-    assert len([line for line in err if "the extra is missing" in line]) == len(BROKEN)
+    assert len([line for line in err if "the package mcp is missing" in line]) == len(BROKEN)
     assert ": starting" not in str(runtime.session.records)
     await runtime.close()
 

@@ -19,7 +19,7 @@ def acp(ctx: typer.Context) -> None:
     environ = dict(os.environ)
     hide_environment()
     if find_spec("acp") is None:
-        raise UsageError("`prunecli acp` needs the extra acp", "pip install 'prunecli[acp]'")
+        raise UsageError("the package agent-client-protocol is missing", "install prunecli again")
     raise typer.Exit(resolved(SERVE)(asked_before(ctx), environ))
 
 

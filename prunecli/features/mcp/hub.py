@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CONNECTION = "prunecli.features.mcp.connection:Connection"
 """Imported in the hub's thread, together with the SDK."""
-MISSING = "the extra is missing; install prunecli[mcp]"
+MISSING = "the package mcp is missing; install prunecli again"
 PATIENCE = 30.0
 """Seconds that a request waits for a server that is starting."""
 SETTLE_SECONDS = 10.0

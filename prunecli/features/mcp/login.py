@@ -70,7 +70,7 @@ class LoginAttempt:
         except PrunecliError as error:
             self._done.set_exception(error)
         except ImportError:
-            self._done.set_exception(PrunecliError("MCP needs an extra", "pip install 'prunecli[mcp]'"))
+            self._done.set_exception(PrunecliError("the package mcp is missing", "install prunecli again"))
         except asyncio.CancelledError:
             self._done.set_exception(PrunecliError(f"{name}: login stopped"))
         finally:

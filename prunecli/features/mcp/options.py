@@ -24,7 +24,7 @@ class McpLogin:
 @frozen
 class McpServer:
     """An MCP server: a program to start (command) or an address (url). Values may contain ${VARIABLE} or
-    ${VARIABLE:-default}; write secrets that way. Needs `pip install 'prunecli[mcp]'`. Projects have
+    ${VARIABLE:-default}; write secrets that way. Projects have
     .mcp.json."""
 
     refused: ClassVar[str] = "it names programs to run; a project's servers are in .mcp.json"

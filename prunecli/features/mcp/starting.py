@@ -87,8 +87,9 @@ def findings(config: Config) -> list[Finding]:
         return []
     said = ", ".join(f"{name}{'' if one.enabled else ' (off)'}" for name, one in servers.items())
     if find_spec("mcp") is None:
-        hint = "pip install 'prunecli[mcp]'"
-        return [Finding("MCP servers", "problem", f"{said}: the extra is missing", hint)]
+        return [
+            Finding("MCP servers", "problem", f"{said}: the package mcp is missing", "install prunecli again")
+        ]
     return [Finding("MCP servers", "ok", f"{said}; /mcp shows their state")]
 
 

@@ -93,7 +93,7 @@ async def _served(proxy: Proxy, port: int) -> AsyncIterator[int]:
             proxy, "127.0.0.1", port, log_config=None, lifespan="off", server_header=False, date_header=False
         )
     except ModuleNotFoundError as error:
-        raise UsageError(f"the proxy needs {error.name}", "pip install 'prunecli[proxy]'") from error
+        raise UsageError(f"the package {error.name} is missing", "install prunecli again") from error
     server: Any = type("Server", (uvicorn.Server,), {"capture_signals": lambda _: nullcontext()})(config)
     serving = asyncio.ensure_future(server.serve())
     try:
