@@ -454,11 +454,16 @@ def weighed(
     does."""
     wanted = runtime.config.ui.confirm
     line = " · ".join(filter(None, (act_words(effect, runtime.policy.limit), more)))
-    cost = (effect.change.cost if effect.change else None) or 0.0
-    is_costly = effect.lost.blocks > 0 or cost >= A_CENT
-    if wanted == "always" or (wanted == "costly" and is_costly):
+    costs = is_costly(effect)
+    if wanted == "always" or (wanted == "costly" and costs):
         return [Confirm(line, verb, act)]
-    return [*([Say(line)] if cost or is_costly else []), *act()]
+    return [*([Say(line)] if costs or (effect.change and effect.change.cost) else []), *act()]
+
+
+def is_costly(effect: "Impact") -> bool:
+    """Return whether an act costs a cent or more, or thinking."""
+    cost = effect.change.cost if effect.change else None
+    return effect.lost.blocks > 0 or (cost or 0.0) >= A_CENT
 
 
 def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") -> None:

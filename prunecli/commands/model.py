@@ -1,14 +1,16 @@
 """/model: choose the model."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, unquoted
+from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, unquoted, weighed
 from prunecli.config.credentials import connection_for, lacks_key, misses_key, provider_for
 from prunecli.config.keys import nearest
 from prunecli.context.economics import cold
+from prunecli.context.whole_acts import switching
 from prunecli.model.events import SettingChanged
 from prunecli.providers.models import ALIASES as MODEL_ALIASES
-from prunecli.providers.models import ModelInfo, ModelTable, Offer
+from prunecli.providers.models import ModelInfo, ModelTable, Offer, token_factor
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import thinking_cost
 from prunecli.runtime.make import STAND_IN
@@ -45,6 +47,18 @@ def known(runtime: Runtime) -> Choose:
 
 
 def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
+    """Switch to a model. Where something of the session is cached, say first what this costs."""
+    runtime.connections.check(name)
+    context, choices, now = runtime.session.context, runtime.choices, runtime.setup.clock()
+    there = replace(choices, settings={**choices.settings, "model.name": name}, asked="")
+    market, info = runtime.policy.market, there.model
+    if info.name == runtime.model_name or cold(context, market):
+        return _switch(runtime, name)
+    effect = switching(context, info.name, token_factor(info.name), market, there.policy_at(now).market)
+    return weighed(runtime, effect, "Switch", lambda: _switch(runtime, name))
+
+
+def _switch(runtime: Runtime, name: str) -> Sequence[Effect]:
     thinking, before = thinking_cost(runtime, SettingChanged("model.name", name)), runtime.model_name
     info = runtime.set_model(name)
     window = f"{in_tokens(info.context_window)}" if info.context_window else "window unknown"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.commands.command import Choice, Choose, Effect, InThread, Say, run_line
+from prunecli.commands.command import Choice, Choose, Confirm, Effect, InThread, Say, run_line
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged, UserMessage
 from prunecli.model.messages import Text, Usage
 from prunecli.providers.models import Prices
@@ -336,3 +336,24 @@ def test_going_back_to_a_model_whose_cache_is_warm_says_nothing_of_a_cold_one(tm
     assert cache_words(runtime.status(), 300_000, runtime.setup.clock()) not in ("", "cache cold")
     assert "cold cache" not in said(run_line(runtime, "/model claude-sonnet-5"))
     assert cache_words(runtime.status(), 300_000, runtime.setup.clock()) not in ("", "cache cold")
+
+
+def test_another_model_says_first_what_it_costs_while_the_cache_is_warm(tmp_path: Path) -> None:
+    runtime = start(tmp_path, sets=["model.name=claude-sonnet-5", "ui.confirm=always"])
+    assert "Model: claude-haiku-4-5" in said(run_line(runtime, "/model claude-haiku-4-5")), (
+        "nothing is cached"
+    )
+    run_line(runtime, "/model claude-sonnet-5")
+    runtime.emit(UserMessage((Text("hello " * 9_000),)))
+    runtime.emit(RequestSent("claude-sonnet-5", 20_000, "", (0,)))
+    runtime.emit(AssistantMessage((Text("hi"),), "claude-sonnet-5", usage=Usage(10, 5, 0, 20_000)))
+    (asked,) = run_line(runtime, "/model claude-opus-5")
+    assert isinstance(asked, Confirm)
+    tokens, now = runtime.session.context.counts.context_tokens, runtime.setup.clock()
+    before, written = runtime.policy.market, tokens * 6.25 / 1e6
+    assert before.read is not None
+    assert runtime.model_name == "claude-sonnet-5", "nothing happens before the answer"
+    usd = float(asked.line.partition("about $")[2].partition(" ")[0])
+    assert usd == pytest.approx(written - tokens * 0.5 / 1e6, rel=0.05), now
+    assert "a request" in asked.line
+    assert "Model: claude-opus-5" in said(asked.then())

@@ -12,7 +12,7 @@ import pytest
 from prunecli.commands.command import Choose, InThread, Work, run_line
 from prunecli.context.again import shown_in
 from prunecli.features.inspector.inspect import inspect
-from prunecli.features.rewind.rewinding import points_of, rewind, thinking_lost
+from prunecli.features.rewind.rewinding import effect_of, points_of, rewind
 from prunecli.model.events import (
     Record,
     RequestSent,
@@ -104,7 +104,7 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         undo(runtime, prune)
         await runtime.submit("and again")
         point = next(one.seq for one in points_of(runtime) if one.text == "again")
-        lost = thinking_lost(runtime, point)
+        lost = effect_of(runtime, point).lost
         assert lost.blocks == 2, (
             "the third step and the last answer of the first turn, behind the pruned result"
         )
@@ -150,9 +150,9 @@ async def test_going_forward_again_costs_no_thinking_that_was_lost_there_before(
         await runtime.submit("otherwise")
         assert dropped(endpoint)[-1] == 0
         forward = next(one.seq for one in points_of(runtime) if one.forward)
-        assert thinking_lost(runtime, forward).blocks == 3, "the model sees them now"
+        assert effect_of(runtime, forward).lost.blocks == 3, "the model sees them now"
         clear(runtime, results(runtime)[0])
-        assert thinking_lost(runtime, forward).blocks == 0
+        assert effect_of(runtime, forward).lost.blocks == 0
         await rewind(runtime, forward, conversation=True, files=False)
         await runtime.submit("and on")
         assert dropped(endpoint)[-1] == 5

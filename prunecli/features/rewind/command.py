@@ -3,11 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prunecli.commands.command import WORKING, Choice, Choose, Effect, InThread, Say, Table, Work
+from prunecli.commands.command import (
+    WORKING,
+    Choice,
+    Choose,
+    Effect,
+    InThread,
+    Say,
+    Table,
+    Work,
+    is_costly,
+    weighed,
+)
+from prunecli.context.labels import act_words
 from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook
-from prunecli.features.rewind.rewinding import Rewind, outlook_of, points_of, thinking_lost
-from prunecli.model.claude import is_bound
+from prunecli.features.rewind.rewinding import Rewind, effect_of, outlook_of, points_of
 from prunecli.model.codec import well_formed
 from prunecli.runtime import Runtime
 from prunecli.session.timeline import Point
@@ -38,8 +49,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     if point is None or what not in (*WHAT, "show", "") or now not in ("", NOW):
         raise UsageError(f"/rewind {arguments}: no such point", "/rewind lists them")
     if what in WHAT:
-        if not now and what != "files" and is_bound(runtime.session.context.thoughts.reader):
-            return [InThread("Checking the thinking", lambda: _priced(runtime, point, what))]
+        if not now and what != "files":
+            return [InThread("Weighing the rewind", lambda: _priced(runtime, point, what))]
         return [_rewind(runtime, point, what)]
     return [InThread("Checking the files", lambda: _asked(runtime, point, show=what == "show"))]
 
@@ -51,11 +62,8 @@ def _rewind(runtime: Runtime, point: Point, what: str) -> Work:
 
 
 def _priced(runtime: Runtime, point: Point, what: str) -> Sequence[Effect]:
-    lost = thinking_lost(runtime, point.seq)
-    if not lost.blocks:
-        return [_rewind(runtime, point, what)]
-    label = "Conversation and files" if what == "both" else "Conversation only"
-    return [Choose(_title(point), "rewind", (Choice(f"{point.seq} {what} {NOW}", label, f"drops {lost}"),))]
+    effect = effect_of(runtime, point.seq)
+    return weighed(runtime, effect, "Rewind", lambda: [_rewind(runtime, point, what)])
 
 
 def _title(point: Point) -> str:
@@ -119,8 +127,8 @@ def _asked(runtime: Runtime, point: Point, *, show: bool) -> Sequence[Effect]:
         unchanged = f"Cannot restore unsaved files: {left}."
     if show and not outlook.changes:
         return [Say(unchanged)]
-    lost = thinking_lost(runtime, point.seq)
-    cost = f"drops {lost}" if lost.blocks else ""
+    effect = effect_of(runtime, point.seq)
+    cost = act_words(effect, runtime.policy.limit) if is_costly(effect) else ""
     if not outlook.changes and not cost:
         return [Say(unchanged), _rewind(runtime, point, "conversation")]
     seq = point.seq

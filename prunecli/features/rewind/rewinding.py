@@ -3,11 +3,11 @@
 import asyncio
 
 from prunecli.commands.command import Effect, FillPrompt, Say
-from prunecli.context.lost_thinking import ThinkingSum
+from prunecli.context.impact import Impact
+from prunecli.context.whole_acts import between
 from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook, Restored, joined, outlooks, restore
-from prunecli.model.claude import is_bound
 from prunecli.model.events import Record, Rewound
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.timeline import Point, points
@@ -40,16 +40,14 @@ def points_of(runtime: Runtime) -> list[Point]:
     return points(tuple(runtime.session.records))
 
 
-def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
-    """Return the thinking that the model sees now, or saw at record `seq`, and would not see after a rewind to it.
+def effect_of(runtime: Runtime, seq: int) -> Impact:
+    """Return the effect of a rewind to record `seq`. It costs the thinking that the model sees now, or saw then, and
+    would not see afterwards.
 
-    The log is folded again, so this may take as long as a resume; for models that do not bind thinking, it takes no
-    time.
+    The log is folded again, so this may take as long as a resume.
     """
     session = runtime.session
     present = session.context
-    if not is_bound(present.thoughts.reader):
-        return ThinkingSum()
     records, later = tuple(session.records), runtime.new_context()
     there: frozenset[int] = frozenset()
     for record in (*records, Record(records[-1].seq + 1, records[-1].timestamp, Rewound(seq))):
@@ -60,7 +58,8 @@ def thinking_lost(runtime: Runtime, seq: int) -> ThinkingSum:
         for one in sorted(later.unseen.dropped)
         if one not in (present.unseen.dropped if present.is_shown(one) else there)
     ]
-    return later.unseen.sum([later.entries[one] for one in lost])
+    lost_sum = later.unseen.sum([later.entries[one] for one in lost])
+    return between(present, later, runtime.policy.market, lost_sum)
 
 
 @frozen
