@@ -5,11 +5,9 @@ from dataclasses import replace
 
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
-from prunecli.context.labels import act_words, restored, spared_until, withheld_by
+from prunecli.context.labels import act_words, withheld_by
 from prunecli.context.manual_edits import plan_range
-from prunecli.context.state import Context
 from prunecli.model.events import PrunApplied
-from prunecli.plugins.features import available
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, carry_out, entries_of
 from prunecli.util.errors import UsageError
@@ -19,19 +17,6 @@ USAGE = (
     "/prune prunes what the strategy allows, /prune preview shows it, /prune 17 20-24 prunes these entries, "
     "/prune 17 20-24 memo TEXT leaves a memo in their place"
 )
-
-
-def _undone(context: Context) -> str:
-    found = restored(context)
-    if not found:
-        return ""
-    those = (
-        "1 result that an undo restored is"
-        if len(found) == 1
-        else f"{len(found)} results that an undo restored are"
-    )
-    until = spared_until(context, found)
-    return f". {those} not pruned {until}; /redo{available(' or p in /context')} prunes anyway"
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -44,7 +29,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
-        return [Say(f"Nothing to prune: {note or 'no tool results yet'}{_undone(context)}")]
+        return [Say(f"Nothing to prune: {note or 'no tool results yet'}")]
     results = sum(event.messages_removed for event in events)
     amount = counted(results, "result")
     found = impact(context, events, runtime.policy.market)

@@ -49,7 +49,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
         again, made = "", [record.event for record in chosen if isinstance(record.event, PrunApplied)]
         if runtime.choices.pruning and any(event.source == "strategy" for event in made):
-            again = " They may be pruned automatically again after your next prompt; /pin keeps an entry."
+            again = " They may be pruned automatically again once the cache is cold; /pin keeps an entry."
         said = f"Undid {counted(len(chosen), 'prune')}, {short(tokens)} restored."
         return [Say(f"{said}{pins}{in_a_sentence(effect.thinking)}{again}")]
 

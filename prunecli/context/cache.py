@@ -60,6 +60,10 @@ class Cache:
         """Return the last time, in unix ms, at which a model answered in this session; 0 if never."""
         return self._used.get(model, 0)
 
+    def is_cold(self, model: str, now: int) -> bool:
+        """Return whether the model has nothing of this session in its cache any more at this time in unix ms."""
+        return now - self.last_use(model) > TTL_MS[self.ttl or "5m"]
+
     def sent(self, marks: tuple[int, ...]) -> None:
         """Record that a request with breakpoints at the end of these messages was sent."""
         wire = self._context.wire

@@ -175,7 +175,8 @@ def spared_until(context: Context, seqs: Iterable[int]) -> str:
     """Return how long strategies leave alone what an undo restored: this turn or the next one too."""
     homes = ((seq, _home(context.entries[seq])) for seq in seqs)
     last = max(context.sheltered.get(one, -1) for pair in homes for one in pair)
-    return "until your next prompt" if last <= context.turns else "until the prompt after your next one"
+    prompt = "your next prompt" if last <= context.turns else "the prompt after your next one"
+    return f"until the cache is cold, or until {prompt}"
 
 
 def why(context: Context, key: Key) -> str:
@@ -198,11 +199,11 @@ def why(context: Context, key: Key) -> str:
         case "in progress":
             return "the model has not answered it yet"
         case "pinned":
-            return "never pruned automatically"
+            return "never pruned automatically; P unpins it"
         case "restored":
-            return f"not pruned automatically {spared_until(context, [key.seq])}"
+            return f"restored by undo, not pruned automatically {spared_until(context, [key.seq])}"
         case "kept":
-            return "kept by a summary"
+            return "kept by a summary: only you can prune it"
         case "summary":
             return "written by the model in place of earlier messages"
         case _:

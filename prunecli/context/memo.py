@@ -83,14 +83,16 @@ class Memo:
         if not (self._measures or self._kept or isinstance(record.event, PrunReverted)):
             return []
         match record.event:
-            case ToolStarted() | RequestSent():
+            case ToolStarted():
                 return []
+            case RequestSent():
+                return list(context.sheltered)  # protection by an undo may end here
             case UserMessage() as said:
                 if not opens_turn(said):
                     return []
                 return self._due.pop(context.turns + 1, [])  # protection by an undo ends here
             case AssistantMessage():
-                return _seen_now(context)
+                return [*_seen_now(context), *context.sheltered]
             case ToolResult():
                 return [record.seq, *([context.todo.seq] if context.todo else ())]  # a newer list unlocks it
             case PrunApplied(edits=edits):

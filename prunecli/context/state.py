@@ -98,6 +98,7 @@ class Context:
         self.again: dict[int, int] = {}
         self.sheltered: dict[int, int] = {}
         self.summaries: list[Replaced] = []
+        self._restored_at: dict[int, int] = {}
         self.pruns: dict[int, Record] = {}
         self.model_pruns: list[int] = []
         self.todo: Entry | None = None
@@ -156,6 +157,10 @@ class Context:
     def memos_of(self, seq: int) -> list[tuple[int, Edit]]:
         """Return all memos recorded at an exchange, in effect or not, each with the seq of its PrunApplied."""
         return list(self._memos.get(seq, ()))
+
+    def spares(self, seq: int) -> bool:
+        """Return whether an undo still protects this target when the cache gets cold: no answer followed it yet."""
+        return self._restored_at.get(seq, -1) > (self.exchanges[-1].seq if self.exchanges else -1)
 
     @property
     def in_progress(self) -> Exchange | None:
@@ -236,9 +241,7 @@ class Context:
                 self.again.update(dict.fromkeys(event.restores, record.seq))
                 self.pinned = self.pinned.union([record.seq] if event.restores else ())
             case RequestSent(model, cache_marks=marks):
-                self.cache.sent(marks)
-                self.unseen.requested(record, model)
-                self.counts.sent()
+                self._sent(record, model, marks)
             case AssistantMessage() as event:
                 self.counts.answering()
                 self.unseen.reported(event)
@@ -269,6 +272,13 @@ class Context:
                 assert_never(record.event)
         self.memo.forget(self, touched)
         self.unseen.folded(record)
+
+    def _sent(self, record: Record, model: str, marks: tuple[int, ...]) -> None:
+        if self.sheltered and self.cache.is_cold(model, record.timestamp):
+            self.sheltered = {seq: turn for seq, turn in self.sheltered.items() if self.spares(seq)}
+        self.cache.sent(marks)
+        self.unseen.requested(record, model)
+        self.counts.sent()
 
     def _responded(self, record: Record, event: AssistantMessage) -> None:
         self.counts.reported(event.usage.prompt_tokens, clearing_of(event.applied_edits), record.seq)
@@ -346,6 +356,7 @@ class Context:
                 targets = [edit.seq for edit in event.edits] if isinstance(event, PrunApplied) else []
                 _take_back(*stacks, self.pruns, targets, only=seq)
                 self.sheltered.update(dict.fromkeys(targets, self.turns + 1))
+                self._restored_at.update(dict.fromkeys(targets, at))
                 touched += targets
             elif seq in self.entries:
                 touched += [seq, *_take_back(*stacks, self.pruns, [seq])]

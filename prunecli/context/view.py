@@ -9,11 +9,11 @@ from dataclasses import field, replace
 from operator import attrgetter
 
 from prunecli.context.cut import head
-from prunecli.context.economics import Market
+from prunecli.context.economics import Market, cold
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.expectations import Expectations
 from prunecli.context.memo import Item, Measures, Memo, Value
-from prunecli.context.state import Context
+from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
 from prunecli.context.tokens import Amount, total
 from prunecli.model.edits import Edit
@@ -125,7 +125,21 @@ class View:
         return self.context.memo if self.memo is None else self.memo
 
     def _key(self, key: Hashable) -> Hashable:
-        return key, self.recall, self.window, self.context.counts.factor
+        shelter = self._ends_shelter, self._ends_shelter and self.forced
+        return key, self.recall, self.window, self.context.counts.factor, shelter
+
+    @property
+    def _ends_shelter(self) -> bool:
+        """Whether what an undo restored may be pruned again: by the user, or because the cache is cold."""
+        if not self.context.sheltered:
+            return False
+        return self.forced or (self.market.now is not None and bool(cold(self.context, self.market)))
+
+    def _why_locked(self, seq: int) -> str:
+        why = self.context.locked(seq)
+        if why == RESTORED and self._ends_shelter and (self.forced or not self.context.spares(seq)):
+            return ""
+        return why
 
     @property
     def first_user(self) -> int:
@@ -159,12 +173,12 @@ class View:
         if isinstance(entry, Exchange):
             seqs = [one.seq for one in entry.entries]
             if context.todo is not None and context.todo.exchange is entry:
-                return next((why for seq in seqs if (why := context.locked(seq))), CURRENT)
-            return next((why for seq in seqs if (why := context.locked(seq))), "")
+                return next((why for seq in seqs if (why := self._why_locked(seq))), CURRENT)
+            return next((why for seq in seqs if (why := self._why_locked(seq))), "")
         if entry.kind == "command" and self.in_progress(entry):
             return "in progress"
         home = entry.exchange.seq if entry.exchange else entry.seq
-        return context.locked(entry.seq) or (context.locked(home) if home != entry.seq else "")
+        return self._why_locked(entry.seq) or (self._why_locked(home) if home != entry.seq else "")
 
     def in_progress(self, item: Entry | Exchange) -> bool:
         """Return whether the model has not yet answered this item, pinned or not."""

@@ -33,7 +33,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Text, ToolUse
+from prunecli.model.messages import ToolUse
 from prunecli.model.notes import typed
 from prunecli.model.requests import link
 from prunecli.model.touches import named
@@ -160,19 +160,12 @@ async def test_entries_are_pruned_by_number(tmp_path: Path) -> None:
     assert "expected an entry number" in say(list(run_line(runtime, "/prune all")))
 
 
-async def test_prune_after_an_undo_says_that_restored_results_are_left_alone(tmp_path: Path) -> None:
+async def test_prune_by_the_user_prunes_again_what_an_undo_restored(tmp_path: Path) -> None:
     runtime = await with_results(tmp_path)
     run_line(runtime, "/prune")
     assert "no /undo since" in say(list(run_line(runtime, "/redo")))
     run_line(runtime, "/undo")
-    said = say(list(run_line(runtime, "/prune")))
-    assert (
-        "2 results that an undo restored are not pruned until the prompt after your next one; /redo" in said
-    )
-    runtime.emit(UserMessage((Text("go on"),)))
-    said = say(list(run_line(runtime, "/prune")))
-    assert "2 results that an undo restored are not pruned until your next prompt; /redo" in said
-    runtime.emit(UserMessage((Text("go on"),)))
+    assert runtime.policy.prunes(runtime.session.context) == [], "strategies leave it alone"
     assert " in 2 results. /undo" in say(list(run_line(runtime, "/prune")))
 
 
@@ -642,7 +635,7 @@ async def test_undo_says_that_an_automatic_prune_may_come_back(tmp_path: Path) -
         seq = next(seq for seq, one in runtime.session.context.entries.items() if one.kind == "result")
         runtime.emit(PrunApplied(source, (Edit("clear", seq, None, "x", 10, 0),), tokens_removed=10))
         text = say(list(run_line(runtime, "/undo")))
-        assert ("may be pruned automatically again after your next prompt" in text) is said, (line, source)
+        assert ("may be pruned automatically again once the cache is cold" in text) is said, (line, source)
 
 
 async def test_undo_passes_over_a_prune_whose_entries_were_all_restored(tmp_path: Path) -> None:

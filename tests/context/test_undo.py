@@ -4,12 +4,16 @@ from typing import Any
 
 import pytest
 
+from prunecli.context.economics import Market
 from prunecli.context.prun import plan_edits, plan_prun
 from prunecli.context.redo import REDONE, redo, undo
 from prunecli.context.strategies.adaptive import Tools
 from prunecli.model.edits import Edit
-from prunecli.model.events import PrunApplied, PrunReverted
+from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, RequestSent
+from prunecli.model.messages import Text, Usage
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, texts, tokens
+
+MINUTE = 60_000
 
 
 def worked(steps: int = 3) -> tuple[Talk, list[int]]:
@@ -36,6 +40,23 @@ def test_undo_protects_what_came_back_until_the_next_user_turn_ends() -> None:
     talk.user("and the one after it")
     talk.say()
     assert seqs(talk.ask("pi", **ALL)) == found
+
+
+def test_an_undo_protects_no_longer_than_until_the_cache_is_cold_nor_from_the_user() -> None:
+    talk, found = worked()
+    talk.revert(talk.apply(talk.ask("pi", **ALL)))
+    last = talk.records[-1].timestamp
+    warm, cold = Market(last + MINUTE, model="m"), Market(last + 10 * MINUTE, model="m")
+    assert seqs(talk.ask("pi", talk.view(market=cold), **ALL)) == [], "it was cold when the user restored it"
+    assert seqs(talk.ask("pi", talk.view(forced=True), **ALL)) == found, "/prune prunes it at once"
+    talk.add(RequestSent("m", 1, ""))
+    talk.add(AssistantMessage((Text("ok"),), "m", usage=Usage(9, 1)))
+    talk.user("the next turn")
+    assert seqs(talk.ask("pi", talk.view(market=warm), **ALL)) == []
+    assert seqs(talk.ask("pi", talk.view(market=cold), **ALL)) == found
+    talk.records.append(Record(talk.seq, last + 10 * MINUTE, RequestSent("m", 1, "")))
+    talk.context.apply(talk.records[-1])
+    assert talk.view().locked(talk.entry(found[0])) == "", "and so it stays"
 
 
 def test_undo_of_one_prune_leaves_the_others() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choose, InThread, Work, run_line
+from prunecli.commands.command import Choose, Confirm, InThread, Work, run_line
 from prunecli.context.again import shown_in
 from prunecli.features.inspector.inspect import inspect
 from prunecli.features.rewind.rewinding import effect_of, points_of, rewind
@@ -111,14 +111,14 @@ async def test_a_rewind_says_before_it_what_thinking_it_drops(tmp_path: Path) ->
         (asking,) = run_line(runtime, f"/rewind {point}")
         assert isinstance(asking, InThread)
         asked = next(effect for effect in asking.work() if isinstance(effect, Choose))
-        assert [choice.detail for choice in asked.choices if choice.label.endswith("conversation")] == [
-            f"drops {lost}"
-        ]
+        said = f"{lost.blocks} thinking blocks lost"
+        details = [choice.detail for choice in asked.choices if choice.label.endswith("conversation")]
+        assert [said in detail for detail in details] == [True]
         (typed,) = run_line(runtime, f"/rewind {point} conversation")
         assert isinstance(typed, InThread)
-        (agree,) = next(effect for effect in typed.work() if isinstance(effect, Choose)).choices
-        assert agree.detail == f"drops {lost}"
-        (done,) = run_line(runtime, f"/rewind {agree.value}")
+        agree = next(effect for effect in typed.work() if isinstance(effect, Confirm))
+        assert said in agree.line
+        (done,) = agree.then()
         assert isinstance(done, Work)
         await rewind(runtime, point, conversation=True, files=False)
         found = inspect(
