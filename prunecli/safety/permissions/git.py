@@ -19,7 +19,15 @@ from pathlib import Path
 from prunecli.model.shell import Doubt
 from prunecli.safety.permissions.harmless_commands import Given, Words, check_counts, forms_in, read_options
 from prunecli.safety.permissions.path_patterns import chooses_secrets, is_glob
-from prunecli.safety.permissions.places import Place, Unresolvable, lies_in, resolve, set_of, small_text
+from prunecli.safety.permissions.places import (
+    CREDENTIALS,
+    Place,
+    Unresolvable,
+    lies_in,
+    resolve,
+    set_of,
+    small_text,
+)
 from prunecli.safety.permissions.scope import CommandScope, Harm, Reading
 from prunecli.util.regular import read_regular
 
@@ -108,7 +116,7 @@ reflog: -# -n= all date= max-count= oneline
 branch: -arv {_REFS}
 tag: -li -n? {_REFS}
 for-each-ref: {_REFS}
-remote: ..0
+remote: ..2 -v verbose
 stash: 1..1
 worktree: 1..1 -v porcelain verbose
 rev-parse: -q show-toplevel abbrev-ref? short? git-dir git-common-dir absolute-git-dir is-inside-work-tree verify
@@ -129,7 +137,7 @@ check-ignore: 1.. -vnq verbose non-matching quiet no-index
 version: ..0
 """)
 _ENTERS_SUBMODULES = frozenset({"status", "diff", "describe", "ls-files"})
-_ONLY = {"stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
+_ONLY = {"remote": ("get-url",), "stash": ("list",), "worktree": ("list",), "reflog": ("show",)}
 """Commands whose first operand must be one of these words."""
 _LISTS = frozenset({"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"})
 """Options that make `git branch` and `git tag` list, regardless of other arguments."""
@@ -182,6 +190,8 @@ def read_git(words: Words, around: CommandScope, *, by_rule: bool) -> Reading:
     top = _work_tree(cwd)
     if top:
         _check_repository(top, by_rule=by_rule)
+    if command == "remote" and (given.options or given.operands):
+        _check_addresses(top, around)
     if not top and command == "diff" and len(given.operands) > 1:
         raise Doubt("outside a repository, `git diff` compares any files and folders")
     operands = (
@@ -309,6 +319,27 @@ def git_leads_elsewhere(words: Words, around: CommandScope) -> str:
     except Unresolvable:
         pass  # it is judged by its words
     return ""
+
+
+def _check_addresses(top: Path | None, around: CommandScope) -> None:
+    """Raise Doubt if an address that is printed may hold a password: the user's own configuration may rewrite it."""
+    xdg = Path(os.environ.get("XDG_CONFIG_HOME") or around.home / ".config")
+    files = [
+        Path(name) for name in ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
+    ]
+    files += [around.home / ".gitconfig", around.home / ".config/git/config", xdg / "git/config"]
+    files += (
+        [folder / name for folder in _git_folders(top) for name in ("config", "config.worktree")]
+        if top
+        else []
+    )
+    for path in dict.fromkeys(files):
+        try:
+            text = small_text(path) if path.exists() else ""
+        except (OSError, ValueError):
+            raise Doubt("git's configuration can't be checked for passwords") from None
+        if re.search(CREDENTIALS, text) or re.search(r"(?mi)(?:^|\])[ \t]*path[ \t]*=", text):
+            raise Harm(f"may print passwords from {around.shown(str(path))}, or a file that it includes")
 
 
 def _work_tree(start: Path) -> Path | None:

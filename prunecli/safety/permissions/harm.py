@@ -106,8 +106,6 @@ def _of(words: Sequence[str]) -> str:
 def _git(words: Sequence[str]) -> str:
     """Return what a git command changes, "" for one that should only read."""
     command = next((word for word in words[1:] if word in _GIT or word in GIT_FORMS or word.isalpha()), "")
-    if command == "remote" and {"-v", "--verbose", "get-url"} & set(words):
-        return "may print addresses with passwords"
     reads = command in GIT_FORMS and command not in ("stash", "worktree", "remote")
     return "" if reads or not command else _GIT.get(command, "changes the repository")
 

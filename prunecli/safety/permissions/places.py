@@ -56,7 +56,7 @@ _OBEYED_PATHS = re.compile(
 )
 _PROC_LINK = re.compile(r"/+proc/+[^/]+(?:/+task/+[^/]+)?/+(cwd|root)(?=/|$)")
 _GIT_CONFIGS = frozenset({".gitconfig", "gitconfig", ".gitmodules", "config.worktree"})
-_CREDENTIALS = r"""(?ix)
+CREDENTIALS = r"""(?ix)
     ://[^/\s@]*:[^/\s@]*@ | https?://(?![a-z][\w.-]{0,17}@)[^/\s@]+@
     | [?&][\w-]*(?:token|key|secret|pass|auth)[\w-]*=
     | (?:token|(?<!ask)pass|secret|extraheader|api-?key)[\w-]*\s*=\s*\S
@@ -153,7 +153,7 @@ def holds_credentials(path: str) -> bool:
     if name not in _GIT_CONFIGS and not (name == "config" and re.search(r"(?i)/\.?git/", path)):
         return False
     try:
-        return re.search(_CREDENTIALS, small_text(Path(path))) is not None
+        return re.search(CREDENTIALS, small_text(Path(path))) is not None
     except (OSError, ValueError):
         return os.path.isfile(path)
 

@@ -161,7 +161,9 @@ def test_code_and_examples_are_no_secrets(name: str) -> None:
     assert not looks_secret(name)
 
 
-PRINTS_ADDRESSES = ("cat .git/config", "rg --hidden url", "grep -r url .git")
+PRINTS_ADDRESSES = (
+    *("cat .git/config", "rg --hidden url", "grep -r url .git", "git remote -v", "git remote get-url origin"),
+)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +191,19 @@ def test_an_address_with_credentials_is_not_printed_unasked(here: Scene, key: st
     for line in ("git remote", "git log -1"):
         asks = "proxy" in key
         assert here.bash(line).kind == ("ask" if asks else "allow"), line
+
+
+def test_the_users_configuration_rewrites_addresses(here: Scene) -> None:
+    repository(here, ".env", "deploy")
+    settings = here.home / ".gitconfig"
+    settings.write_text('[url "git@github.com:"]\n\tinsteadOf = https://github.com/\n')
+    assert here.bash("git remote -v").kind == "allow"
+    for text in (
+        '[url "https://x:token@github.com/"]\n\tinsteadOf = x\n',
+        "[include]\n\tpath = ~/work.inc\n",
+    ):
+        settings.write_text(text)
+        assert "~/.gitconfig" in here.bash("git remote -v").reason
 
 
 def test_a_hard_link_to_a_secret_is_one(here: Scene) -> None:
