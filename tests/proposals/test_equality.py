@@ -9,9 +9,60 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.safety.proposals.apply import Applied, apply
+from prunecli.safety.sandbox.sandbox import Chosen
+from tests.proposals.equality import seen
+from tests.proposals.laying import tree, trial
+
 ROOT = Path(__file__).parents[2]
 SEEDS = 25
 """So many workspaces for each user, with ten commands each."""
+
+
+BUILDS = {
+    "make": """
+        printf '#include <stdio.h>\\nint main(void) { return puts("hi") < 0; }\\n' > main.c
+        printf 'all: main\\nmain: main.o\\n\\tcc -o $@ $<\\nclean:\\n\\trm -f main main.o\\n' > Makefile
+        make -s && ./main && make -s clean && make -s
+    """,
+    "npm": """
+        export npm_config_cache=$(mktemp -d) npm_config_update_notifier=false
+        mkdir -p made/bin && echo '{"name": "made", "version": "1.0.0", "bin": "bin/x.js"}' > made/package.json
+        echo '#!/usr/bin/env node' > made/bin/x.js
+        (cd made && npm pack -s) && echo '{"name": "it", "version": "1.0.0"}' > package.json
+        npm install -s --offline --no-audit ./made/made-1.0.0.tgz
+    """,
+    "python": "mkdir p && echo x=1 > p/m.py && python3 -m zipfile -c p.zip p/m.py && python3 -m zipfile -e p.zip out",
+    "git": """
+        git init -q a && cd a && git commit -q --allow-empty -m 1 && cd ..
+        git clone -q a b && rm -rf b/.git/logs && git -C b remote set-url origin elsewhere
+    """,
+}
+
+
+@pytest.mark.parametrize("name", BUILDS)
+async def test_applying_equals_doing_for_builds(tmp_path: Path, chosen: Chosen, name: str) -> None:
+    tool = {"make": "cc", "python": "python3"}.get(name, name)
+    if shutil.which(tool, path="/usr/bin:/bin") is None:
+        pytest.skip(f"needs {tool}")
+    with trial(tmp_path / "tried", chosen) as one, trial(tmp_path / "done", chosen) as other:
+        text, code = await one.run(BUILDS[name])
+        assert code == 0, text
+        assert tree(one.workspace) == {}
+        proposal = one.freeze()
+        assert proposal.refused == ()
+        assert isinstance(apply(proposal), Applied)
+        other.direct(BUILDS[name])
+        got, wanted = (
+            {at: what for at, what in seen(each.workspace).items() if not _has_times(at)}
+            for each in (one, other)
+        )
+        assert got == wanted
+
+
+def _has_times(path: str) -> bool:
+    """Whether a file holds the time when it was made."""
+    return path.endswith((".zip", ".git/index"))
 
 
 @pytest.mark.parametrize("user", ["me", "nobody"])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.safety.sandbox.canary import choose
+from tests.files import put
 from tests.sandbox.confining import needs_bubblewrap
 
 
@@ -63,3 +64,26 @@ def test_a_program_of_the_workspace_is_never_run(tmp_path: Path) -> None:
 
 def test_another_system_has_none() -> None:
     assert "no built-in sandbox for win32" in choose("/nonexistent", {}, platform_name="win32").why
+
+
+def test_an_overlay_is_tried_over_the_workspace_and_leaves_nothing(tmp_path: Path) -> None:
+    needs_bubblewrap()
+    work, layers = tmp_path / "work", tmp_path / "layers"
+    put(work / "a", "a\n")
+    found = choose(str(work), dict(os.environ), layers=layers)
+    if not found.overlays:
+        pytest.skip("overlays can't be had here")
+    assert os.listdir(work) == ["a"]
+    assert os.listdir(layers) == []
+    assert not choose(str(work), dict(os.environ)).overlays
+
+
+def test_there_is_no_overlay_over_a_folder_that_holds_the_layers(tmp_path: Path) -> None:
+    needs_bubblewrap()
+    assert not choose(str(tmp_path), dict(os.environ), layers=tmp_path / "layers").overlays
+
+
+def test_there_is_no_overlay_over_a_folder_in_which_something_is_mounted(tmp_path: Path) -> None:
+    """An overlay would hide it. /dev has such folders everywhere."""
+    needs_bubblewrap()
+    assert not choose("/dev", dict(os.environ), layers=tmp_path / "layers").overlays

@@ -63,7 +63,7 @@ def choose(
         program = find_outside(env.get("PATH", os.defpath), "bwrap", workspace)
         why = _why_not(Chosen("bubblewrap", program), env) if program else "it is not installed"
         if program and not why:
-            overlays = layers is not None and not _why_no_overlay(workspace, layers, program, env)
+            overlays = layers is not None and _overlays(workspace, layers, program, env)
             return Chosen("bubblewrap", program, pins=_pins(program), overlays=overlays)
         reasons.append(f"bwrap: {why}")
     if only in ("", "landlock"):
@@ -76,23 +76,22 @@ def choose(
     return Chosen(None, why="; ".join(reasons))
 
 
-def _why_no_overlay(workspace: str, layers: Path, program: str, env: Mapping[str, str]) -> str:
-    """Return why bubblewrap can't run with an overlay over the workspace, or "". Nothing is written there."""
+def _overlays(workspace: str, layers: Path, program: str, env: Mapping[str, str]) -> bool:
+    """Return whether bubblewrap runs with an overlay over the workspace, where nothing is written."""
     name, folder = f".prunecli-{os.urandom(6).hex()}", ""
+    if lies_below(os.path.realpath(layers), (workspace,)):
+        return False  # what an overlay does then is not defined
+    if any(lies_below(mount, (workspace,)) and mount != workspace for mount in mounted()):
+        return False  # an overlay would hide that
     try:
-        if any(lies_below(mount, (workspace,)) and mount != workspace for mount in mounted()):
-            return "something is mounted in the workspace"
         make_private(layers)
         folder = tempfile.mkdtemp(dir=layers)
         upper, work = os.path.join(folder, "upper"), os.path.join(folder, "work")
         for path in (upper, work):
             os.mkdir(path)
-        tries = f"echo in > {name} && mkdir {name}.d && mv {name}.d {name}.e && rmdir {name}.e && exit 42"
-        inside = [
-            program,
-            *["--unshare-user", "--unshare-pid", "--cap-drop", "ALL", "--bind", "/", "/", "--proc", "/proc"],
-        ]
-        words = [*inside, "--chdir", workspace, "--", "/bin/sh", "-c", tries]
+        tries = f"echo in > {name} && mkdir {name}.d && mv {name}.d {name}.e && rmdir {name}.e"
+        words = [program, "--unshare-user", "--unshare-pid", "--cap-drop", "ALL", "--bind", "/", "/"]
+        words += ["--proc", "/proc", "--chdir", workspace, "--", "/bin/sh", "-c", f"{tries} && exit 42"]
         done = subprocess.run(
             [*start_words(HERE, "overlays"), "3", workspace, upper, work, *words],
             env=dict(env),
@@ -102,14 +101,10 @@ def _why_no_overlay(workspace: str, layers: Path, program: str, env: Mapping[str
             timeout=SECONDS,
             check=False,
         )
-        written = os.path.exists(os.path.join(upper, name)) and not os.path.lexists(
-            os.path.join(workspace, name)
-        )
-        if done.returncode == 42 and written:
-            return ""
-        return done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
-    except (OSError, subprocess.SubprocessError) as error:
-        return str(error)
+        here, there = (os.path.lexists(os.path.join(at, name)) for at in (workspace, upper))
+        return done.returncode == 42 and there and not here
+    except (OSError, subprocess.SubprocessError):
+        return False
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
