@@ -439,4 +439,4 @@ async def test_a_wall_is_named_with_what_the_second_run_gets(tmp_path: Path) -> 
     wall = Blocked(harm="needs network: pypi.org", network=True)
     async with asked_afterwards(tmp_path, "pip install six", again=True, blocked=wall) as (s, _):
         await s.until_shown("Run `pip install six` again with network?", "1 Yes, run it again")
-        await s.until_shown("Runs in bubblewrap, network off")
+        await s.until_shown("Runs in bubblewrap, network on, and may change the workspace")

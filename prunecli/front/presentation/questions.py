@@ -138,8 +138,12 @@ def _sheet_afterwards(asked: Asked, cwd: Path) -> Sheet:
 def _wall(asked: Asked) -> str:
     if not asked.wall or (asked.touches and asked.touches.outside) or asked.blocked.outside:
         return ""  # the title says it
+    kind, _, network = asked.wall.partition(", ")
     if asked.proposal:
-        return f"Ran in {asked.wall.partition(',')[0]} without network, on a layer over the workspace"
+        return f"Ran in {kind} without network, on a layer over the workspace"
+    if asked.again:
+        network = "network on" if asked.blocked.network else network
+        return f"Runs in {kind}, {network}, and may change the workspace"
     return f"Runs in {asked.wall}" if not asked.wall.startswith("no ") else f"Runs with {asked.wall}"
 
 
