@@ -241,7 +241,7 @@ def test_a_guide_says_its_lines_with_enter(tmp_path: Path, runner: asyncio.Runne
     runtime.guide = Guide(["one", "/undo"])
     printed = talked(runner, runtime, "", "")
     assert "(Enter to send: one)" in printed
-    assert "Nothing to undo: no prune is in effect." in printed
+    assert "Nothing to undo: no prune and no summary is in effect." in printed
     assert runtime.guide.next(runtime.session.context) == ""
 
 

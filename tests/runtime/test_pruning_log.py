@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prunecli.commands.command import Say, Table, run_line
+from prunecli.commands.command import InThread, Table, run_line
 from prunecli.model.events import CompactionApplied, Rewound, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime
@@ -100,7 +100,7 @@ async def test_prune_stats_says_why_a_prune_has_no_effect_any_more(tmp_path: Pat
     runtime.emit(CompactionApplied("the gist", 0, runtime.session.records[-1].seq))
     assert reasons()[2:] == ["the user asked for it (summarized)"]
     (undo,) = run_line(runtime, "/undo")
-    assert undo == Say("Nothing to undo: no prune is in effect.")
+    assert isinstance(undo, InThread), "it is the summary that would be taken back"
 
 
 async def test_a_full_log_makes_room(tmp_path: Path) -> None:

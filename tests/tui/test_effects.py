@@ -181,7 +181,7 @@ async def test_the_palette_runs_commands_and_actions(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
         await s.pilot.press("ctrl+p")
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
-        await s.until_shown("Everything", "/compact")
+        await s.until_shown("Commands", "/compact")
         await s.type("prune-tog", "enter")
         await s.until_shown("Automatic pruning is off")
         await s.pilot.press("ctrl+p")
@@ -309,7 +309,7 @@ async def test_a_guide_says_its_lines_with_enter_alone(tmp_path: Path) -> None:
         await s.until_shown("Nothing to undo", "Ask, or / for commands")
         await s.pilot.press("enter")
         assert [e.text for e in s.entries if isinstance(e, Notice)] == [
-            "Nothing to undo: no prune is in effect."
+            "Nothing to undo: no prune and no summary is in effect."
         ]
 
 
