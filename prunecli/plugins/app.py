@@ -146,15 +146,23 @@ class App:
         self._file(kind, f"{self.owner}-{count + 1}", target, **{"verb": kind, **facts})
 
     def tool(
-        self, target: Any, name: str = "", *, switch: str = "", enabled: bool = True, opens: str = ""
+        self,
+        target: Any,
+        name: str = "",
+        *,
+        switch: str = "",
+        enabled: bool = True,
+        opens: str = "",
+        suits: Any = None,
     ) -> None:
         """Add a tool of the model: a `Tool`, or a reference and its name.
 
         `switch` is its name in `[tools] enabled` if that enables several tools; `enabled`: by default. `opens` is the
-        command, given the id of a call, that runs when the user opens the call in the transcript.
+        command, given the id of a call, that runs when the user opens the call in the transcript. `suits(model)`: a
+        session that begins with such a model gets the tool beside `edit`, also if it is not enabled.
         """
         name = name or target.name
-        self._file("tool", name, target, switch=switch or name, enabled=enabled, opens=opens)
+        self._file("tool", name, target, switch=switch or name, enabled=enabled, opens=opens, suits=suits)
 
     def command(self, name: str, target: Any, text: str = "") -> None:
         """Add the slash command /name: a function of the session and its arguments, or a reference to one or to a

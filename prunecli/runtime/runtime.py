@@ -278,8 +278,8 @@ class Runtime:
     def prepare(self) -> str:
         """Record the preamble before a run. Return a note to the model about changes since then, or ""."""
         self.session.mend()
-        parts = self.session, self.setup, self.tools.values(), self.session_model, self.choices.model
-        trusted = self.gatekeeper.trusted
+        tools, trusted = toolbox.fit_tools(self).values(), self.gatekeeper.trusted
+        parts = self.session, self.setup, tools, self.session_model, self.choices.model
         return begin(*parts, window=self.choices.window, trusted=trusted, more=self.parts.system_texts)
 
     def tool_context(

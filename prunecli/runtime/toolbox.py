@@ -10,7 +10,7 @@ from prunecli.context.state import Context
 from prunecli.model.messages import Block, Json
 from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
-from prunecli.plugins.app import Installed
+from prunecli.plugins.app import Installed, resolved
 from prunecli.plugins.features import features
 from prunecli.runtime.choices import Choices
 from prunecli.safety.command_env import ReadingEnvironment
@@ -47,6 +47,20 @@ def load_tools(
                 raise ConfigError(f"tools.enabled: {error}") from error
             tools[tool.name] = _bash(sandboxed, JOBS in names) if isinstance(tool, Bash) else tool
     return tools
+
+
+def fit_tools(host: "Host") -> Mapping[str, Tool]:
+    """Give a session the tools that it has because of the model that it began with, and take those of the last one.
+
+    Return all its tools."""
+    began, model = host.session.context.tool_names, host.choices.model.name
+    for name, one in host.config.installed.of("tool").items():
+        if (suits := resolved(one.facts["suits"])) is None or name in host.config.tools.enabled:
+            continue
+        host.tools.pop(name, None)
+        if "edit" in host.tools and (name in began if began is not None else suits(model)):
+            host.tools[name] = load(name, host.config.installed)
+    return host.tools
 
 
 def _bash(sandboxed: bool, movable: bool) -> Bash:

@@ -52,6 +52,10 @@ def of_runtime(folder: Path) -> dict[str, str]:
     texts = {
         "system prompt": "\n".join(map(str, tools["system"])),
         "tools": json.dumps(tools["tools"], indent=1),
+        "providers": "\n".join(
+            f"provider {name}: {', '.join(runtime.config.providers.endpoints(name))}"
+            for name in runtime.config.providers.names()
+        ),
         "options": "\n".join(f"{one.key}" for one in Config().items()),
         "actions": "\n".join(f"{one.name} {one.help}" for one in offered_actions(runtime.config.installed)),
         "commands": "\n".join(f"/{name} {text}" for name, text, _ in offered(runtime)),

@@ -8,3 +8,5 @@ if TYPE_CHECKING:
 
 def install(app: "App") -> None:
     app.provider("openai", "prunecli.features.openai.definition")
+    patching = "prunecli.features.openai.apply_patch"
+    app.tool(f"{patching}:ApplyPatch", "apply_patch", enabled=False, suits=f"{patching}:suits")
