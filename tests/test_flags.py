@@ -188,3 +188,36 @@ def test_help_is_a_word_too_but_only_alone_or_before_a_subcommand() -> None:
 def test_each_flag_sets_something_that_a_start_knows() -> None:
     fields = set(Launch.__dataclass_fields__)
     assert {flag.field for flag in FLAGS if flag.field} <= fields
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("lsit", "prunecli sessions list"),
+        ("sesions", "prunecli sessions"),
+        ("doctro", "prunecli doctor"),
+        ("update", "pip install -U prunecli"),
+        ("resume", "prunecli -r"),
+    ],
+)
+def test_a_mistyped_command_or_one_of_other_agents_is_not_sent_to_a_model(word: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"No command '{word}'. Did you mean {meant}") as raised:
+        read([word])
+    assert raised.value.hint == f"to send it as a prompt: prunecli -- {word}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["test"],
+        ["fix"],
+        ["hello"],
+        ["explain"],
+        ["lsit", "it"],
+        ["-p", "lsit"],
+        ["--", "lsit"],
+        ["sesions list"],
+    ],
+)
+def test_other_words_are_prompts(words: list[str]) -> None:
+    assert read(words).launch.prompt == " ".join(word for word in words if not word.startswith("-"))

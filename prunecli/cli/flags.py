@@ -207,6 +207,27 @@ _OTHER_AGENTS = {
     "--disallowedTools": "use --disallowed-tools",
 }
 """Hints for flags that people know from other agents."""
+_THEIR_COMMANDS: Mapping[str, str] = {
+    "agent": "prunecli",
+    "agents": "/agents in prunecli",
+    "auth": "prunecli login",
+    "chat": "prunecli",
+    "exec": "prunecli -p PROMPT",
+    "install": "pip install prunecli, or uv tool install prunecli",
+    "list": "prunecli sessions list",
+    "ls": "prunecli sessions list",
+    "models": "prunecli config show model, or /model in prunecli",
+    "resume": "prunecli -r",
+    "run": "prunecli -p PROMPT",
+    "session": "prunecli sessions",
+    "setup": "prunecli login",
+    "stats": "prunecli sessions stats",
+    "uninstall": "pip uninstall prunecli, or uv tool uninstall prunecli",
+    "update": "pip install -U prunecli, or uv tool upgrade prunecli",
+    "upgrade": "pip install -U prunecli, or uv tool upgrade prunecli",
+    "usage": "prunecli sessions stats",
+}
+"""What stands here for the subcommands of other agents."""
 
 
 class CommandLine(NamedTuple):
@@ -231,7 +252,7 @@ def read(words: Sequence[str]) -> CommandLine:
         word = rest.popleft()
         if word == "--":
             prompt += rest
-            break
+            return CommandLine(_launch(given, " ".join(prompt)))
         if not word.startswith("-") or word == "-":
             if word == "help" and not (prompt or seen) and (not rest or rest[0] in commands()):
                 rest.append("--help")
@@ -247,7 +268,38 @@ def read(words: Sequence[str]) -> CommandLine:
                 return CommandLine(Launch(), at_once=flag.name)
             seen.append(flag.name)
             _take(flag, text, given)
-    return CommandLine(_launch(given, " ".join(prompt)))
+    made = _launch(given, " ".join(prompt))
+    if len(prompt) == 1 and not made.headless:
+        _check_word(prompt[0])
+    return CommandLine(made)
+
+
+def _check_word(word: str) -> None:
+    """Raise UsageError for a single word that is meant for a command: a typing error must not go to a model."""
+    known = {**_THEIR_COMMANDS, **{name: f"prunecli {name}" for name in commands()}}
+    meant = known.get(word) or next((known[name] for name in known if _is_close(word, name)), "")
+    if meant:
+        raise UsageError(
+            f"No command {word!r}. Did you mean {meant}?", f"to send it as a prompt: prunecli -- {word}"
+        )
+
+
+def _is_close(word: str, name: str) -> bool:
+    """Return whether a word is a command's name but for two letters (one, if it is short): wrong, missing, added or
+    exchanged with the next."""
+    most = 2 if len(word) > 4 else 1
+    if word == name or abs(len(word) - len(name)) > most:
+        return False
+    rows = [list(range(len(name) + 1))]
+    for at, letter in enumerate(word, 1):
+        row = [at]
+        for to, other in enumerate(name, 1):
+            least = min(rows[-1][to] + 1, row[-1] + 1, rows[-1][to - 1] + (letter != other))
+            if at > 1 and to > 1 and letter == name[to - 2] and word[at - 2] == other:
+                least = min(least, rows[-2][to - 2] + 1)
+            row.append(least)
+        rows.append(row)
+    return rows[-1][-1] <= most
 
 
 def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
