@@ -30,7 +30,7 @@ _HOST = re.compile(
 CHANGES = "changes files of the workspace"
 _NETWORK = "needs network: {}"
 _REFUSED = re.compile(r"permission denied|\bEACCES\b|errno 13\b", re.IGNORECASE)
-_SEARCHED = re.compile(r"(?:[efz]?grep|rg|ag|find|ls|du|tree|wc): ")
+_SEARCHED = re.compile(r"(?:[efz]?grep|rg|ag|find|ls|du|tree|wc): |\S+: Permission denied \(os error 13\)$")
 """The beginning of an error of a program that goes on with the other files, so nobody is asked about this one."""
 _REPOSITORY = re.compile(r"\.git/|\.git\b.*read-only|index\.lock|refs/", re.IGNORECASE)
 _WORD = re.compile(
