@@ -104,7 +104,7 @@ def test_no_sessions_and_damaged_files_are_said(tmp_path: Path) -> None:
     stores.put(tmp_path / "home/.claude/projects/x/odd.jsonl", b"not json\n")
     done = run(tmp_path)
     assert "odd.jsonl: no JSON in its first lines" in done.stderr
-    assert "pi: Read the notes." in done.stdout
+    assert "pi: Read the notes" in done.stdout
 
 
 def test_in_a_terminal_numbers_choose_and_words_search(

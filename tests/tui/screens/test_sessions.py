@@ -46,9 +46,9 @@ async def test_it_lists_this_directory_with_figures_and_prompts(tmp_path: Path) 
     three(tmp_path)
     async with shown(tmp_path) as s:
         await opened(s)
-        await s.until_shown("Sessions in this directory", "2 of 2", "fix the parser", "write docs", "1.1K")
+        await s.until_shown("Sessions in this directory", "2 of 2", "Fix the parser", "Write docs", "1.1K")
         await s.until_shown("first fix the parser", "last thanks", "20260101-aa", "claude-sonnet-5-5")
-        assert "deploy it" not in s.screen_text()
+        assert "Deploy it" not in s.screen_text()
 
 
 async def test_enter_opens_the_marked_session(tmp_path: Path) -> None:
@@ -65,12 +65,12 @@ async def test_in_a_tiny_terminal_it_shows_sessions_and_keys(tmp_path: Path) -> 
     async with shown(tmp_path, size=(40, 10)) as s:
         await opened(s)
         await s.until_shown(
-            "fix the parser", "write docs", "first fix", "Enter · ^N rename · ^X remove · Tab"
+            "Fix the parser", "Write docs", "first fix", "Enter · ^N rename · ^X remove · Tab"
         )
         await s.pilot.press("ctrl+x")
         await s.until_shown("Remove it? y to move it to the trash")
         await s.pilot.press("escape", "tab")
-        await s.until_shown("deploy it")
+        await s.until_shown("Deploy it")
 
 
 async def test_letters_right_behind_esc_are_the_next_prompt(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ async def test_tab_shows_all_directories_and_says_where_a_session_belongs(tmp_pa
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "tab")
-        await s.until_shown("Sessions in all directories", "3 of 3", "deploy it", tmp_path.name[:10])
+        await s.until_shown("Sessions in all directories", "3 of 3", "Deploy it", tmp_path.name[:10])
         await s.type("deploy", "enter")
         await s.until_shown("belongs to")
         assert s.runtime.session.path == paths["other"]
@@ -120,8 +120,8 @@ async def test_typing_filters_by_name_directory_and_prompts_and_esc_leaves(tmp_p
         before = s.runtime.session
         await opened(s)
         await s.type("thanks")
-        await s.until_shown("1 of 2", "fix the parser")
-        assert "write docs" not in s.screen_text()
+        await s.until_shown("1 of 2", "Fix the parser")
+        assert "Write docs" not in s.screen_text()
         await s.type("", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         assert s.runtime.session is before
@@ -168,17 +168,17 @@ async def test_a_session_is_removed_only_after_a_yes_and_can_be_moved_back(tmp_p
     async with shown(tmp_path) as s:
         await opened(s)
         await s.type("", "ctrl+x")
-        await s.until_shown("Remove “fix the parser”?")
+        await s.until_shown("Remove “Fix the parser”?")
         await s.type("n")
         await s.until_shown("2 of 2", "Enter open", "^X remove")
         assert paths["parser"].exists()
         await s.type("", "ctrl+x")
-        await s.until_shown("Remove “fix the parser”?")
+        await s.until_shown("Remove “Fix the parser”?")
         s.press_at_once("y", before=1)
         await s.until_shown("2 of 2", "Enter open", "^X remove")
         assert paths["parser"].exists(), "pressed before it was asked"
         await s.type("", "ctrl+x")
-        await s.until_shown("Remove “fix the parser”?")
+        await s.until_shown("Remove “Fix the parser”?")
         s.press_at_once("y", before=-1)
         await s.until_shown("1 of 1")
         assert not paths["parser"].exists()
@@ -220,9 +220,9 @@ def test_a_filter_keeps_the_order_of_the_list_and_shows_what_is_similar_where_no
     def labels(query: str) -> list[str]:
         return [row.listed.label for row in rows_of(listed, (), query, in_words=False)]
 
-    assert labels("") == ["fix the parser", "write docs", "deploy it"]
-    assert labels("it") == ["write docs", "deploy it"]
-    assert labels("wdoc") == ["write docs"]
+    assert labels("") == ["Fix the parser", "Write docs", "Deploy it"]
+    assert labels("it") == ["Write docs", "Deploy it"]
+    assert labels("wdoc") == ["Write docs"]
     assert labels("xyzzy") == []
 
 
