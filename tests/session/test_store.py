@@ -66,16 +66,16 @@ def test_a_list_says_what_a_session_holds(store: Store, cwd: Path) -> None:
     (one,) = store.list()
     digest = one.digest
     assert (one.id, one.cwd, one.name) == ("20260101-000000-aaaaaa", str(cwd), "big fix")
-    assert (one.title, one.label) == ("fix the parser", "big fix")
+    assert (one.title, one.label) == ("The lexer", "big fix")
     assert (digest.first, digest.last, digest.parent) == ("fix the parser\nplease", "and the lexer", "older")
     assert (digest.prompts, digest.entries, digest.context) == (2, 4, 500 + 1_000 + 50)
     own = {"claude-sonnet-5-5": [1, 500, 10, 1_000, 50], "claude-haiku-5": [1, 7, 3, 0, 0]}
     assert digest.spent == own, "the first answer is in the copied part"
 
 
-def test_without_a_name_the_first_line_of_the_first_prompt_is_the_title(store: Store, cwd: Path) -> None:
+def test_without_a_name_what_the_first_prompt_asks_for_is_the_title(store: Store, cwd: Path) -> None:
     session(store, cwd, "a1", [prompt("fix the parser\nplease")])
-    assert store.list()[0].label == "fix the parser"
+    assert store.list()[0].label == "Fix the parser"
 
 
 def test_the_last_changed_comes_first_and_a_directory_has_its_own(
@@ -182,7 +182,7 @@ def test_a_list_and_a_search_stop_at_a_damaged_line_that_is_longer_than_any_reco
 def test_a_session_whose_first_record_is_damaged_is_listed_and_found(store: Store, cwd: Path) -> None:
     path = session(store, cwd, "first", [prompt("still here")])
     path.write_bytes(path.read_bytes().replace(b'"cwd"', b'"cwt"', 1))
-    assert [(one.id, one.title) for one in store.list()] == [("first", "still here")]
+    assert [(one.id, one.title) for one in store.list()] == [("first", "Still here")]
     assert store.find("first") == store.last(cwd) == path
 
 
