@@ -24,13 +24,6 @@ from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_outpu
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 
-_TRAINED = re.compile(r"(?:.*/)?(?:gpt-(?:4\.1|[5-9]|\d\d|oss)|codex|o[34](?:-|$))")
-
-
-def suits(model: str) -> bool:
-    """Return whether a model is trained on this tool."""
-    return _TRAINED.match(model.lower()) is not None
-
 
 @frozen
 class ApplyPatchInput:

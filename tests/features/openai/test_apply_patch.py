@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.features.openai.apply_patch import ApplyPatch, ApplyPatchInput, suits
+from prunecli.features.openai import is_trained
+from prunecli.features.openai.apply_patch import ApplyPatch, ApplyPatchInput
 from prunecli.features.openai.patch import Hunk, parsed, patched
 from prunecli.model.messages import ToolUse
 from prunecli.model.requests import tool_names
@@ -79,7 +80,7 @@ def test_a_wrong_patch_is_named_by_its_line(text: str, why: str) -> None:
     ],
 )
 def test_only_models_that_are_trained_on_it_have_it(model: str, has_it: bool) -> None:
-    assert suits(model) is has_it
+    assert is_trained(model) is has_it
 
 
 async def patched_by(folder: Path, patch: str, *more: str) -> tuple[list[str], bool]:
