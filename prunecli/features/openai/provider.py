@@ -15,11 +15,12 @@ from prunecli.features.openai.tables import PHASE, Dialect
 from prunecli.features.openai.wording import full_names, has_marks
 from prunecli.model.codec import canonical
 from prunecli.model.messages import Json
-from prunecli.model.requests import SEARCH, Request, WireMessage
+from prunecli.model.requests import COMPACTION, SEARCH, Request, WireMessage
 from prunecli.providers.messages_api import HttpProvider, Translation
 from prunecli.providers.model_list import page_of
 from prunecli.providers.models import Offer
 from prunecli.providers.network import DIRECT, Route
+from prunecli.providers.optional_fields import CONTEXT_MANAGEMENT
 from prunecli.providers.provider import Response
 from prunecli.providers.response_reader import LOCAL_PATIENCE, EventReader, Patience
 from prunecli.providers.wire import Wire
@@ -54,8 +55,9 @@ class OpenAiProvider(HttpProvider):
         self._made_for: tuple[str, frozenset[str]] = ("", frozenset())
 
     async def _asked(self, request: Request) -> tuple[EventReader, Translation]:
-        if SEARCH in request.optional_fields and not self._target.has_search:
-            raise FieldRefused(f"{self._target.base_url} has no web search", fields=(SEARCH,))
+        lacked = (CONTEXT_MANAGEMENT, COMPACTION, *(() if self._target.has_search else (SEARCH,)))
+        if fields := tuple(name for name in lacked if name in request.optional_fields):
+            raise FieldRefused(f"{self._target.base_url} has no {fields[0]}", fields=fields)
         if self._target.wire == "chat":
             return await self._open(CHAT_PATH, self._chat_body(request)), ChatChunks(full_names(request))
         return await self._open(RESPONSES_PATH, self._responses_body(request)), ResponseEvents(request)

@@ -3,10 +3,13 @@
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import prunecli
 from prunecli.context import render
+from prunecli.features.doctor.probing import probe
 from prunecli.features.openai.tables import OPENAI, Dialect
 from prunecli.features.openai.wording import short_name
 from prunecli.model.messages import (
@@ -20,7 +23,9 @@ from prunecli.model.messages import (
     tool_uses,
 )
 from prunecli.model.requests import WireMessage
+from prunecli.providers.models import ModelTable
 from prunecli.providers.provider import Begun, TextDelta, ThinkingDelta, ToolCallDelta
+from prunecli.runtime.refusals import Refusals
 from prunecli.util.errors import (
     BadRequest,
     ConnectionLost,
@@ -66,6 +71,7 @@ from tests.features.openai.asking import (
 from tests.openai_endpoint.rules import OpenAiRules
 from tests.openai_endpoint.server import OpenAiEndpoint
 
+DATA = Path(prunecli.__file__).parent / "data"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 every_wire = pytest.mark.parametrize("wire", WIRES)
 LENIENT = OpenAiRules(lenient=True)
@@ -407,13 +413,22 @@ async def test_a_search_by_the_endpoint_is_a_pair_of_blocks_and_goes_back():
     assert [one["type"] for one in endpoint.requests[1].json["input"]][1] == "web_search_call"
 
 
-async def test_a_search_that_the_endpoint_lacks_is_a_refused_field():
-    tool = {"type": "web_search_20250305", "name": "web_search"}
+@every_wire
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"tools": ({"type": "web_search_20250305", "name": "web_search"},)}, "web_search"),
+        ({"context_management": {"edits": []}}, "context_management"),
+        ({"compaction": {"type": "summarize"}}, "compaction"),
+    ],
+)
+async def test_what_these_protocols_lack_is_a_refused_field(wire, options, field):
     async with OpenAiEndpoint() as endpoint:
-        made = provider(endpoint, "chat")
-        with pytest.raises(FieldRefused):
-            await response_to(made, request(tools=(tool,)))
+        made = provider(endpoint, wire)
+        with pytest.raises(FieldRefused) as refused:
+            await response_to(made, request(**options))
         await made.close()
+    assert refused.value.fields == (field,)
     assert endpoint.requests == []
 
 
@@ -434,3 +449,20 @@ async def test_thinking_without_encrypted_content_is_shown_and_not_kept():
         await made.close()
     assert first.content[0] == Thinking("Hm.", "")
     assert endpoint.rejected == []
+
+
+def answering(asked, _: int) -> Reply:
+    """An answer to each question of the probe."""
+    return Reply(Call("ping", {"word": "x"}) if asked.get("tools") else [Thought("hm"), "red OK"])
+
+
+@every_wire
+async def test_the_doctor_probes_an_endpoint(wire, tmp_path):
+    found = {}
+    async with OpenAiEndpoint(answering) as endpoint:
+        refusals = Refusals(tmp_path / "endpoints.json", lambda: 1_000, lambda _: endpoint.api)
+        info = ModelTable.load(DATA).info("gpt-5.5")
+        await probe(provider(endpoint, wire), info, refusals, lambda one: found.setdefault(one.name, one))
+    assert endpoint.rejected == []
+    assert {found[name].state for name in ("streaming", "tools", "images", "cache", "effort")} == {"ok"}
+    assert found["context edits"].said == "no: requests omit context_management"
