@@ -13,7 +13,7 @@ from prunecli.context.tokens import Chars4
 from prunecli.context.view import View
 from prunecli.features.replay.rates import Rates
 from prunecli.features.replay.replayer import Part, ReplayConfig, Replayer, Watch
-from prunecli.features.replay.rows import Row
+from prunecli.features.replay.rows import Row, spread
 from prunecli.features.replay.script import Script, script_of
 from prunecli.features.replay.series import Series
 from prunecli.model.events import (
@@ -452,3 +452,46 @@ def test_a_summary_is_played_where_it_is_due_and_what_it_replaced_is_regretted()
     dear = replace(never, summary_tokens=5_000)
     assert played(session, dear).cost > summed.cost
     assert not played(session, replace(never, summary_tokens=50_000)).summaries, "it would be longer"
+
+
+@pytest.mark.parametrize(
+    ("model", "ratio"), [("m", 1.0), ("claude-opus-4-6", 1.23), ("claude-opus-5-5", 1.6)]
+)
+def test_answers_are_counted_by_the_model_of_the_play_as_results_are(model: str, ratio: float) -> None:
+    session = reading()
+    said = (Text("x" * 2_000),)
+    session.add(AssistantMessage(said, "m", "end_turn", Usage(1_000, 1_000), thinking_tokens=500))
+    player = Replayer(session.script(), replace(NONE, name_of=lambda _: model))
+    player.play()
+    (answer,) = (one.event for one in player.context.entries.values() if one.text == "x" * 2_000)
+    assert isinstance(answer, AssistantMessage)
+    assert answer.usage.output_tokens == round(1_000 * ratio)
+    assert answer.thinking_tokens == round(500 * ratio)
+
+
+def test_of_the_texts_that_answers_use_the_visible_ones_and_those_with_a_handle_are_counted() -> None:
+    session = reading()
+    session.says(f"It was: {LINE}")
+    session.user("again?")
+    session.says(f"Yes: {LINE}")
+    plain = played(session, replace(NONE, judges=True))
+    assert (plain.uses, plain.uses_visible, plain.uses_kept) == (2, 2, 2)
+    assert plain.to_json()["kept_visible"] == 1.0
+    cleared = played(session, replace(CLEARING, judges=True))
+    assert cleared.uses == plain.uses
+    assert cleared.uses_visible < cleared.uses
+    assert cleared.uses_kept <= cleared.uses
+    assert "kept" not in played(session, NONE).to_json()
+
+
+def test_the_spread_says_how_far_a_total_and_a_mean_may_be_off() -> None:
+    def rows(base: float, cost: float) -> list[Row]:
+        none, auto = Row("s", "a", "no_pruning", "always", False), Row("s", "a", "auto", "cache_aware", True)
+        none.cost, auto.cost_with_any_rereads = base, cost
+        return [none, auto]
+
+    found = spread([rows(10, 5), rows(10, 5), rows(1, 1)], ("auto", "cache_aware", True))
+    assert (round(found.whole, 3), round(found.mean, 3)) == (0.524, 0.667)
+    assert 0 < found.whole_error < found.mean_error
+    same = spread([rows(10, 5), rows(2, 1)], ("auto", "cache_aware", True))
+    assert (same.whole_error, same.mean_error) == (0.0, 0.0)

@@ -78,6 +78,9 @@ OnReturn: TypeAlias = Annotated[
         help="auto: summarize on return to a cold, long session where that costs less, in sessions of other agents.",
     ),
 ]
+Kept: TypeAlias = Annotated[
+    bool, Option("--kept", help="Count the texts that responses quote: did they stand there, or a handle?")
+]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[
     Path | None, Option(metavar="FILE", help="Write a page with plots, for a browser.")

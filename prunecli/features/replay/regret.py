@@ -284,6 +284,7 @@ class Played(Protocol):
 
     context: Context
     places: dict[int, int]
+    row: "Row"
 
 
 @dataclass(slots=True)
@@ -307,6 +308,10 @@ class Places:
         return at >= 0 and self._ends[at] >= span[1]
 
 
+_HANDLE, _NEXT = "| recall ", "| continue with offset="
+"""What leads to the rest of a pruned or shortened text."""
+
+
 @dataclass(slots=True)
 class _Charge:
     """One way of charging: the results fetched so far, with their cost in USD."""
@@ -323,7 +328,9 @@ class Regrets:
     """The regrets of one play.
 
     `hidden` are the places in the source's log of edited or held-back content, and `rewound` those of records that a
-    rewind left out of the context. `reply_tokens` is the output tokens of a call that fetches something again.
+    rewind left out of the context. `judges`: also
+    count the uses of earlier texts, and where the text stood. `reply_tokens` is the output tokens of a call that
+    fetches something again.
     """
 
     script: "Script"
@@ -332,6 +339,7 @@ class Regrets:
     hidden: set[int] = field(default_factory=set)
     rewound: set[int] = field(default_factory=set)
     new: set[int] = field(default_factory=set)
+    judges: bool = False
     _any: _Charge = field(default_factory=_Charge)
     _edit: _Charge = field(default_factory=_Charge)
 
@@ -339,6 +347,8 @@ class Regrets:
         """Charge the quotes of a response whose request had this usage. `new` are the results that had to be
         fetched."""
         self.new = set()
+        if self.judges:
+            self._judge(step)
         quoting = self.script.quotes.get(step.source) if self.hidden else None
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
             return
@@ -351,6 +361,27 @@ class Regrets:
             for source in sorted(sources):
                 charge.costs[source] = self._cost(source, usage, rates, further)
         self.new = by_any
+
+    def _judge(self, step: "Step") -> None:
+        """Count the texts that a response uses: all, those that it could see, and those that a handle brings back."""
+        quoting, row = self.script.quotes.get(step.source), self.played.row
+        if quoting is None:
+            return
+        used = needed(quoting) - self.rewound
+        missing = self._missing(quoting, {}, edits_only=False) & used if self.hidden else set[int]()
+        row.uses += len(used)
+        row.uses_visible += len(used) - len(missing)
+        row.uses_kept += len(used) - sum(not self._has_handle(source) for source in missing)
+
+    def _has_handle(self, source: int) -> bool:
+        """Return whether a text in the context says how to recall this source."""
+        context = self.played.context
+        entry = context.entries[self.played.places[source]]
+        if _is_gone(context, entry):
+            return False
+        edit = context.text_edit(entry.seq)
+        text = edit.text if edit is not None else entry.spilled.shown if entry.spilled else ""
+        return _HANDLE in (text or "") or _NEXT in (text or "")
 
     def settle(self, row: "Row") -> None:
         """Store the regrets in a row whose costs are complete."""

@@ -85,6 +85,7 @@ class Stage:
     compactions: bool = False
     plots: bool = False
     summaries: int | None = None
+    kept: bool = False
     factor_of: Callable[[str], float] = token_factor
     _terms: dict[object, ReplayConfig] = field(default_factory=dict)
     _failures: dict[str, str] = field(default_factory=dict)
@@ -202,6 +203,7 @@ class Stage:
             _spill(self._caps(setting), preamble, script) if setting.spill else None,
             self.factor_of,
             cache=info.cache or "breakpoints",
+            judges=self.kept,
             summary_tokens=self.expectations.summary_tokens
             if self._summarizes and not script.numbered
             else 0,

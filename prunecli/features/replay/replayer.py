@@ -77,6 +77,7 @@ class Part:
     spill: Spill | None = None
     factor_of: Callable[[str], float] = token_factor
     summary_tokens: int = 0
+    judges: bool = False
     cache: CacheKind = "breakpoints"
 
 
@@ -136,7 +137,7 @@ class Replayer:
         self.cache = PrefixCache(part.fixed, part.ttl_ms, kind=part.cache)
         self.places: dict[int, int] = {}
         self.sources: dict[int, int] = {}
-        self.regrets = Regrets(script, self, part.reply_tokens)
+        self.regrets = Regrets(script, self, part.reply_tokens, judges=part.judges)
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
@@ -286,11 +287,26 @@ class Replayer:
         if not is_answer(event):
             self._record(step, event)
             return
+        event = self._scaled(event)
         usage = self._billed(step, event)
         self._asked = None
         self._record(step, replace(event, usage=usage, model=self.part.name_of(event.model)))
         if not self._calls and not self.script.numbered:
             self._seq += 1  # replaces the record of the run's end
+
+    def _scaled(self, event: AssistantMessage) -> AssistantMessage:
+        """Return an answer with its reported tokens as this play's model would count them: results are counted by
+        that model too."""
+        factor_of = self.part.factor_of
+        ratio = factor_of(self.part.name_of(event.model)) / factor_of(event.model)
+        if ratio == 1.0:
+            return event
+        thinking = event.thinking_tokens
+        return replace(
+            event,
+            usage=replace(event.usage, output_tokens=round(ratio * event.usage.output_tokens)),
+            thinking_tokens=None if thinking is None else round(ratio * thinking),
+        )
 
     def _ask(self, model: str) -> Asked:
         """Send a request to a recorded model, after the edits before it."""

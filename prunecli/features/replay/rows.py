@@ -14,6 +14,7 @@ from prunecli.util.frozen import frozen
 _MOST = ("peak",)
 """Figures whose total is the maximum, not the sum."""
 _KEPT = ("session", "agent")
+_USES = ("uses", "uses_visible", "uses_kept")
 
 
 @dataclass(slots=True)
@@ -25,7 +26,8 @@ class Row:
     `cache_breaks` are requests in which edits caused cached content to be written again. `thinking_breaks` are
     requests with edits in a part that had been sent, cached or not; `edits_in_round` are those inside an open tool
     round. `dropped_answers` are the model's own messages that were dropped with their results. `summaries` are those
-    that only this play made; their cost includes their output.
+    that only this play made; their cost includes their output. `uses` are the texts that later responses quote;
+    `uses_visible` those that stood in the context then, `uses_kept` with those that a handle in it brings back.
     """
 
     session: str
@@ -50,6 +52,9 @@ class Row:
     edits_in_round: int = 0
     dropped_answers: int = 0
     summaries: int = 0
+    uses: int = 0
+    uses_visible: int = 0
+    uses_kept: int = 0
 
     def sent(self, usage: Usage, cost: float) -> None:
         """Count a request."""
@@ -79,8 +84,14 @@ class Row:
         return f"{self.strategy} + spill" if self.spill and self.strategy != "auto" else self.strategy
 
     def to_json(self) -> dict[str, Json]:
-        """Return the row of a session."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return the row of a session. Shares of uses are there if they were counted."""
+        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _USES}
+        kept = {name: ratio(count, self.uses) for name, count in self.kept} if self.uses else {}
+        return {**found, **kept}
+
+    @property
+    def kept(self) -> tuple[tuple[str, int], ...]:
+        return ("kept_visible", self.uses_visible), ("kept", self.uses_kept)
 
     def total_to_json(self) -> dict[str, Json]:
         """Return the row of a total: no session, no agent."""
@@ -98,6 +109,44 @@ def totals(rows: Iterable[Row]) -> list[Row]:
                 before: Any = getattr(whole, item.name)
                 setattr(whole, item.name, max(before, one) if item.name in _MOST else before + one)
     return list(found.values())
+
+
+@frozen
+class Spread:
+    """A setting's cost relative to no pruning, with any quote charged: in all, the mean per session, and how far
+    both may be off, as 1.96 standard errors over the sessions."""
+
+    name: str
+    whole: float
+    mean: float
+    whole_error: float
+    mean_error: float
+
+    def to_json(self) -> dict[str, Json]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def spread(sessions: Sequence[Sequence[Row]], setting: object) -> Spread:
+    """Return the spread of a setting over the sessions. The error of the whole is that of a ratio of sums."""
+    pairs = [(rows[0].cost, next(row for row in rows if row.setting == setting)) for rows in sessions]
+    paid = [(base, row.cost_with_any_rereads) for base, row in pairs if base]
+    if not paid:
+        return Spread(pairs[0][1].name if pairs else "", 1.0, 1.0, 0.0, 0.0)
+    count, base = len(paid), sum(one for one, _ in paid)
+    whole = sum(cost for _, cost in paid) / base
+    parts = [cost / one for one, cost in paid]
+    mean = sum(parts) / count
+    if count == 1:
+        return Spread(pairs[0][1].name, whole, mean, 0.0, 0.0)
+    wide = 1.96 * (count / (count - 1)) ** 0.5
+    off = sum((cost - whole * one) ** 2 for one, cost in paid) ** 0.5 / base
+    return Spread(
+        pairs[0][1].name,
+        whole,
+        mean,
+        wide * off,
+        wide * sum((one - mean) ** 2 for one in parts) ** 0.5 / count,
+    )
 
 
 def ratio(value: float, base: float) -> float:
@@ -129,6 +178,30 @@ class Report:
         """One row for each setting. The first row is without pruning."""
         return totals(row for rows in self.sessions for row in rows)
 
+    @property
+    def spreads(self) -> list[Spread]:
+        """The spread of each setting but the first."""
+        settings = [row.setting for row in self.totals[1:]]
+        return [spread(self.sessions, setting) for setting in settings]
+
+
+KEPT = ("texts used later", "visible", "or by a handle")
+SPREAD = ("+ any", "in all", "95%", "per session", "95%")
+
+
+def _spread_cells(one: Spread) -> tuple[str, ...]:
+    return (
+        one.name,
+        f"{one.whole:.3f}",
+        f"±{one.whole_error:.3f}",
+        f"{one.mean:.3f}",
+        f"±{one.mean_error:.3f}",
+    )
+
+
+def _kept_cells(row: Row) -> tuple[str, ...]:
+    return row.name, *(f"{ratio(count, row.uses):.3f}" for _, count in row.kept)
+
 
 def lines(report: Report, width: int | None = None) -> Iterator[str]:
     """Yield the lines of the table, for a terminal of this width."""
@@ -137,6 +210,10 @@ def lines(report: Report, width: int | None = None) -> Iterator[str]:
     yield ""
     yield from _aligned([HEAD, *map(partial(cells_of, base=whole[0]), whole)], width)
     yield from _wrapped(filter(None, (*_LEGEND, report.setup)), width)
+    if len(report.sessions) > 1 and len(whole) > 1:
+        yield from ("", *_aligned([SPREAD, *map(_spread_cells, report.spreads)], width))
+    if whole[0].uses:
+        yield from ("", *_aligned([KEPT, *map(_kept_cells, whole)], width))
     agents = sorted({rows[0].agent for rows in report.sessions})
     if len(agents) > 1:
         groups = [(name, [rows for rows in report.sessions if rows[0].agent == name]) for name in agents]

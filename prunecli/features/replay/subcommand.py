@@ -67,6 +67,7 @@ class Asked:
     compactions: bool = False
     summaries: int | None = None
     on_return: str = ""
+    kept: bool = False
     plots: bool = False
     expectations: Path | None = None
     fit: bool = False
@@ -88,6 +89,7 @@ def replay(
     compactions: flags.Compactions = False,
     summaries: flags.Summaries = None,
     on_return: flags.OnReturn = "",
+    kept: flags.Kept = False,
     as_json: flags.AsJson = False,
     html: flags.Html = None,
     fit: flags.Fit = "",
@@ -109,6 +111,7 @@ def replay(
         compactions,
         summaries,
         on_return,
+        kept,
         html is not None,
         expectations,
         bool(fit),
@@ -295,6 +298,7 @@ def stage_of(asked: Asked) -> "Stage":
         asked.compactions,
         asked.plots,
         asked.summaries,
+        asked.kept,
     )
 
 
@@ -357,6 +361,7 @@ def _json(report: "Report", notices: Sequence[str]) -> str:
         {
             "sessions": [row.to_json() for rows in report.sessions for row in rows],
             "totals": [row.total_to_json() for row in report.totals],
+            "spreads": [one.to_json() for one in report.spreads],
             "validation": report.validation.to_json(),
             **({"notices": list(notices)} if notices else {}),
         }
