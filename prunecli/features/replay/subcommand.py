@@ -128,7 +128,6 @@ def replay(
     _complain(problems)
     if not report.sessions:
         raise _nothing()
-
     if html is not None:
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
