@@ -4,7 +4,8 @@
         ...  # base URL: endpoint.api
     assert endpoint.rejected == []
 
-Scripts, faults, recording and waiting are those of `tests.endpoint`.
+Scripts, faults, recording and waiting are those of `tests.endpoint`. What is checked: `rules.py`; what is counted:
+`cache.py`; what is sent: `replies.py`.
 """
 
 import hashlib
