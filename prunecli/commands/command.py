@@ -452,12 +452,16 @@ def weighed(
     """Say what an act on the context does and costs, and carry it out: at once if it costs next to nothing, else once
     the user has agreed. An act that costs nothing is carried out without a word before it. `more` is what else it
     does."""
-    wanted = runtime.config.ui.confirm
     line = " · ".join(filter(None, (act_words(effect, runtime.policy.limit), more)))
-    costs = is_costly(effect)
-    if wanted == "always" or (wanted == "costly" and costs):
+    if asks_first(runtime, effect):
         return [Confirm(line, verb, act)]
-    return [*([Say(line)] if costs or (effect.change and effect.change.cost) else []), *act()]
+    return [*([Say(line)] if is_costly(effect) or (effect.change and effect.change.cost) else []), *act()]
+
+
+def asks_first(runtime: Runtime, effect: "Impact") -> bool:
+    """Return whether the user wants to be asked before an act with this effect."""
+    wanted = runtime.config.ui.confirm
+    return wanted == "always" or (wanted == "costly" and is_costly(effect))
 
 
 def is_costly(effect: "Impact") -> bool:

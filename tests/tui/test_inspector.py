@@ -150,6 +150,21 @@ async def test_the_digit_of_a_row_prunes_it_and_the_next_result_takes_its_place(
         await s.until(lambda: Key("result", third) in keys(s))
 
 
+async def test_a_key_asks_before_an_act_that_costs_and_esc_leaves_everything_as_it_was(
+    tmp_path: Path,
+) -> None:
+    async with inspected(tmp_path, reads(12), first=True) as s:
+        s.runtime.use_config(s.runtime.config.with_value("ui.confirm", "always"))
+        there = len(s.runtime.session.records)
+        await s.pilot.press("3")
+        await s.until_shown("Frees ", "Enter")
+        await s.pilot.press("escape")
+        assert len(s.runtime.session.records) == there
+        await s.pilot.press("3")
+        await s.pilot.press("enter")
+        assert isinstance(last(s), PrunApplied)
+
+
 async def test_tab_leads_to_the_tree_with_the_same_result_marked_and_back(tmp_path: Path) -> None:
     async with inspected(tmp_path, work(), first=True) as s:
         await s.pilot.press("down", "tab")

@@ -27,6 +27,7 @@ from prunecli.model.messages import Usage
 from prunecli.runtime.entry_numbers import carry_out
 from prunecli.runtime.runtime import Runtime
 from prunecli.runtime.toolbox import summaries
+from prunecli.util.errors import PrunecliError
 
 AT_A_TIME = 64
 """Items processed per step."""
@@ -520,6 +521,14 @@ class Inspecting:
     def set_cap(self, kind: Kind, cap: int) -> None:
         """Set the cap on further results of a kind for this session, as `/prune-config` does."""
         self._runtime.use_config(self._runtime.config.with_value(f"spill.{kind}", str(cap)))
+
+    def tried(self, act: Act, key: Key, memo: str = "") -> str:
+        """Carry an act out; return why it could not be recorded, "" if it was."""
+        try:
+            self.carry_out(act, key, memo)
+        except PrunecliError as error:
+            return f"{error.message} {error.hint}".strip()
+        return ""
 
     def carry_out(self, act: Act, key: Key, memo: str = "") -> Plan:
         """Plan the edit again and record it; a plan without events does nothing. Raises StorageFailed,

@@ -10,9 +10,10 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from prunecli.commands.command import Table
-from prunecli.context.labels import Key
-from prunecli.context.manual_edits import Act
+from prunecli.commands.command import Table, asks_first
+from prunecli.context.impact import Impact
+from prunecli.context.labels import Key, act_words
+from prunecli.context.manual_edits import Act, Plan
 from prunecli.context.outline import Row
 from prunecli.features.inspector.details import DiffScreen, TextScreen
 from prunecli.features.inspector.inspecting import (
@@ -49,7 +50,6 @@ from prunecli.tui.slices import Between, once
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.tui.widgets.editor import Field
 from prunecli.tui.widgets.fitting import Piece, fitted
-from prunecli.util.errors import PrunecliError
 from prunecli.util.figures import budget
 from prunecli.util.sanitize import one_line
 
@@ -305,22 +305,20 @@ class ContextScreen(Dialog[None]):
 
     # Acts ----------------------------------------------------------------------------------------------------
 
-    def _act(self, act: Act, key: Key, memo: str = "") -> None:
+    def _act(self, act: Act, key: Key, memo: str = "", *, agreed: bool = False) -> None:
         planned = self.inspecting.plan(act, key, memo)
+        effect, begun = self.inspecting.impact(planned), len(self._runtime.session.records)
         if not planned.allowed:
             self._say(advice(planned.refusal))
-            return
-        effect, begun = self.inspecting.impact(planned), len(self._runtime.session.records)
-        try:
-            planned = self.inspecting.carry_out(act, key, memo)
-        except PrunecliError as error:
-            self._say(f"{error.message} {error.hint}".strip())
-            return
-        waits = act == "restore" and self._runtime.running
-        self._last.said = done(act, planned, effect, self.inspecting.withheld_since(begun)) + (
-            " · u to undo" if act in ("prune", "memo") else " · after the current tool calls" if waits else ""
-        )
-        self._renew()
+        elif not agreed and (line := _question(self._runtime, planned, effect)):
+            self._last.ask(line, partial(self._act, act, key, memo, agreed=True))
+            self._tell()
+        elif problem := self.inspecting.tried(act, key, memo):
+            self._say(problem)
+        else:
+            said = done(act, planned, effect, self.inspecting.withheld_since(begun))
+            self._last.said = said + _then(act, running=self._runtime.running)
+            self._renew()
 
     def _span(self, key: Key) -> None:
         """Begin a range at this node, or end it."""
@@ -396,6 +394,20 @@ class ContextScreen(Dialog[None]):
 def _in_view(rows: Rows, path: Sequence[Key]) -> Key | None:
     """Return the last node of a path that is listed: the node itself, or what it is folded into."""
     return next((key for key in reversed(path) if rows.place(key) is not None), None)
+
+
+def _question(runtime: Runtime, planned: Plan, effect: Impact) -> str:
+    """Return what to ask before an act that costs something, "" for nothing."""
+    if effect.change is None or not asks_first(runtime, effect):
+        return ""
+    return f"{act_words(effect, runtime.policy.limit)} · {planned.brief or planned.what}?"
+
+
+def _then(act: Act, *, running: bool) -> str:
+    """Return what follows an act, to end its line."""
+    if act in ("prune", "memo"):
+        return " · u to undo"
+    return " · after the current tool calls" if act == "restore" and running else ""
 
 
 class LastLine(Static):
