@@ -417,7 +417,7 @@ def test_a_paste_while_something_lies_over_the_prompt_is_no_answer_and_breaks_no
     """With the end of a paste inside of it, too."""
     terminal = program().ready()
     terminal.send("\x10")
-    terminal.shows("Everything")
+    terminal.shows("Commands")
     terminal.send("\x1b[200~/quit\r\x1b[201~")
     terminal.shows("quit")
     terminal.forget()
