@@ -352,6 +352,7 @@ class Replayer:
 
     def _summary(self, step: Step, event: AttemptBilled | CompactionApplied) -> None:
         """Record a summary and its request. If the user did not ask for it, the edits that are due come first."""
+        prunes: list[PrunApplied] = []
         if event.usage.prompt_tokens:  # else another program made it, and does not say how
             terms, sent, answered = self._terms_of(event.model), self._now, max(step.at, self._now)
             if self._idle:
@@ -360,7 +361,13 @@ class Replayer:
                 self._early += self._pruned(terms, summary=True)
             here = self.context, self.cache, self.part.name_of(event.model), terms.policy.at(sent)
             event = replace(event, usage=summarized(event, *here, sent, answered))
+            if isinstance(event, CompactionApplied):
+                prunes = terms.policy.at(answered).prunes_of_kept(self.context, event)
         self._summarized_at = last_word(self.context)
+        for prune in prunes:
+            self._add(prune)
+            self._hide(prune)
+        self._early += prunes
         self._record(step, event)
 
     def _instead(self, policy: Policy) -> list[PrunApplied]:
