@@ -13,7 +13,8 @@ from prunecli.config.declared import Key
 from prunecli.config.effective import Config
 from prunecli.config.files import parse_toml, read, reason
 from prunecli.config.keys import dotted
-from prunecli.config.layer import text_value
+from prunecli.config.layer import file_layer, text_value
+from prunecli.config.schema import Schema
 from prunecli.util.errors import ConfigError
 from prunecli.util.file_systems import lock
 from prunecli.util.lazy import lazy
@@ -35,17 +36,23 @@ def save(places: Places, config: Config, key: str, text: str) -> str:
     full, value = text_value(key, text, "", config.schema)
     place = places.shown(places.settings_file)
     after = config.saved(full, value, place)
-    with locked(places.config):
-        label = places.settings_file.name
-        written = read(places.settings_file, label)
-        table = {} if written is None else parse_toml(written, label, places.settings_file)
-        _put(table, full, value)
-
-        write(places.settings_file, tomli_w.dumps(table).encode())
+    put(places, config.schema, full, value)
     found = after.found[full]
     if any(layer.kind == "settings" for layer in found.layers):
         return ""
     return f"but {found.layers[-1].where(full)} also sets {dotted(full)} and takes precedence"
+
+
+def put(places: Places, schema: Schema, key: Key, value: Any) -> None:
+    """Put a value or a table in settings.toml; None removes it. Raises ConfigError, and then nothing is written."""
+    path, label = places.settings_file, places.settings_file.name
+    with locked(places.config):
+        written = read(path, label)
+        table = {} if written is None else parse_toml(written, label, path)
+        _put(table, key, value)
+        text = tomli_w.dumps(table)
+        file_layer("settings", text, label, path, places.shown(path), schema)
+        write(path, text.encode())
 
 
 def write(path: Path, data: bytes) -> None:

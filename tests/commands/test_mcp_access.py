@@ -65,7 +65,7 @@ def test_without_servers_a_start_asks_and_says_nothing(tmp_path):
     runtime = runtime_in(tmp_path)
     assert "/mcp approve" not in runtime.opening
     assert texts(run_line(runtime, "/mcp approve")) == "No MCP server is waiting for approval."
-    assert texts(run_line(runtime, "/mcp")).startswith("No MCP servers. Add [mcp.NAME] to the config")
+    assert texts(run_line(runtime, "/mcp")).startswith("No MCP servers. Add one with `prunecli mcp add`")
 
 
 def test_the_question_is_shown_line_by_line_and_an_own_file_of_logins_is_a_secret(tmp_path):

@@ -14,6 +14,12 @@ def install(app: "App") -> None:
     app.tool("prunecli.features.mcp.search_tool:McpSearch", "mcp_search", switch="mcp")
     app.tool("prunecli.features.mcp.call_tool:McpCall", "mcp_call", switch="mcp")
     app.command("mcp", "prunecli.features.mcp.command")
+    app.subcommand(
+        "mcp",
+        "prunecli.features.mcp.subcommand:app",
+        "Add, list and remove MCP servers.",
+        flags=("--set", "--trust"),
+    )
     app.options(
         "mcp",
         "prunecli.features.mcp.options:Servers",

@@ -18,7 +18,7 @@ from prunecli.util.errors import ConfigError
 from prunecli.util.figures import short
 from prunecli.util.sanitize import one_line
 
-NONE = "No MCP servers. Add [mcp.NAME] to the config, or .mcp.json to the project, then /reload."
+NONE = "No MCP servers. Add one with `prunecli mcp add`, then /reload."
 ACTIONS = ("reconnect", "disable", "enable")
 
 

@@ -16,6 +16,7 @@ from prunecli.features.mcp.definition import DEFAULT_TIMEOUT, Definition, OAuth,
 from prunecli.util.errors import ConfigError
 
 FILE = ".mcp.json"
+SERVERS = "mcpServers"
 MAX_BYTES = 1_000_000
 MAX_SERVERS = 200
 _TRANSPORTS: Mapping[str, Transport] = {
@@ -37,30 +38,50 @@ class Found(NamedTuple):
 
 def read_servers(data: bytes, folder: Path, shown: str) -> Found:
     """Return the servers of a file in `folder`. `shown` is its name for messages. Raises nothing."""
-    if len(data) > MAX_BYTES:
-        return Found(problems=(f"{shown}: larger than {MAX_BYTES:,} bytes",))
     try:
-        table = json.loads(data.decode("utf-8-sig"))
-    except RecursionError:
-        return Found(problems=(f"{shown}: nested too deeply",))
-    except json.JSONDecodeError as error:
-        return Found(problems=(f"{shown}: line {error.lineno}: not JSON: {error.msg}",))
-    except ValueError:  # not UTF-8, or a number of too many digits
-        return Found(problems=(f"{shown}: not JSON",))
-    servers = table.get("mcpServers", {}) if isinstance(table, dict) else None
-    if not isinstance(servers, dict):
-        key = "mcpServers: " if isinstance(table, dict) else ""
-        return Found(problems=(f"{shown}: {key}expected an object of servers",))
+        servers = parse(data, shown)[SERVERS]
+    except ConfigError as error:
+        return Found(problems=(error.message,))
     definitions, problems = [], []
     for number, (name, entry) in enumerate(servers.items()):
         if number == MAX_SERVERS:
-            problems.append(f"{shown}: mcpServers: more than {MAX_SERVERS}; the rest is ignored")
+            problems.append(f"{shown}: {SERVERS}: more than {MAX_SERVERS}; the rest is ignored")
             break
         try:
-            definitions.append(_Entry(name, entry, folder, shown).definition())
+            definitions.append(definition_of(name, entry, folder, shown))
         except ConfigError as error:
             problems.append(f"{error.message} ({error.hint})" if error.hint else error.message)
     return Found(tuple(definitions), tuple(problems))
+
+
+def parse(data: bytes, shown: str) -> dict[str, Any]:
+    """Return the object of a file, with its servers, unchecked, under "mcpServers". Raises ConfigError."""
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{shown}: larger than {MAX_BYTES:,} bytes")
+    table = parse_json(data, shown)
+    servers = table.setdefault(SERVERS, {}) if isinstance(table, dict) else None
+    if not isinstance(servers, dict):
+        key = f"{SERVERS}: " if isinstance(table, dict) else ""
+        raise ConfigError(f"{shown}: {key}expected an object of servers")
+    found: dict[str, Any] = table
+    return found
+
+
+def parse_json(data: bytes, shown: str) -> Any:
+    """Return the value of JSON that may be hostile. Raises ConfigError."""
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except RecursionError:
+        raise ConfigError(f"{shown}: nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{shown}: line {error.lineno}: not JSON: {error.msg}") from None
+    except ValueError:  # not UTF-8, or a number of too many digits
+        raise ConfigError(f"{shown}: not JSON") from None
+
+
+def definition_of(name: str, entry: Any, folder: Path, shown: str) -> Definition:
+    """Return the definition of one entry of a file in `folder`. Raises ConfigError."""
+    return _Entry(name, entry, folder, shown).definition()
 
 
 class _Entry:

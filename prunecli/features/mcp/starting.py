@@ -100,18 +100,28 @@ def explain(definition: Definition, environ: Mapping[str, str]) -> Iterator[str]
     ready = definition.expanded(environ)
     if definition.transport == "stdio":
         yield f"Runs: {one_line(' '.join((ready.command, *definition.args)))}"
-        yield f"In: {one_line(ready.cwd)}"
+        if ready.cwd:
+            yield f"In: {one_line(ready.cwd)}"
         for name, value in definition.env.items():
             if (name, value) == ("CLAUDE_PROJECT_DIR", ready.cwd):
                 continue  # prunecli's own; the line above names it
-            secret = any(word in name.upper() for word in _SECRET_WORDS)
-            yield f"With: {one_line(name)}={one_line(masked(value) if secret else value)}"
+            yield f"With: {one_line(name)}={one_line(masked(value) if _is_secret(name) else value)}"
     else:
         yield f"Connects to: {one_line(masked_url(ready.url))}"
         for name, value in definition.headers.items():
             yield f"Sends: {one_line(name)}: {one_line(masked(value))}"
     if names := definition.variables():
         yield f"Gets your variables: {', '.join(names)}"
+
+
+def literal_secrets(definition: Definition) -> list[str]:
+    """Return the variables and headers that are secrets by their names and written out, not as references."""
+    given = (*definition.env.items(), *definition.headers.items())
+    return [name for name, value in given if _is_secret(name) and _HIDDEN in masked(value)]
+
+
+def _is_secret(name: str) -> bool:
+    return any(word in name.upper() for word in _SECRET_WORDS)
 
 
 def _masked(text: str) -> str:
