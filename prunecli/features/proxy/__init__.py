@@ -20,5 +20,5 @@ def install(app: "App") -> None:
     app.subcommand(
         "attach",
         "prunecli.features.proxy.attach:app",
-        "See and change what a proxy sends: /context, /prune, /undo, /cost.",
+        "See and change what a running proxy sends.",
     )

@@ -26,7 +26,7 @@ def attach(
     session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")] = "",
     command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit.")] = "",
 ) -> None:
-    """See and change what a proxy sends: /context, /prune, /undo, /cost, /prune-stats.
+    """See and change what a running proxy sends.
 
     Without an id, the only conversation or the one with most tokens.
     """
