@@ -356,7 +356,7 @@ ONLY_IN = {
     "textual": ("tui/", "features/"),
     "typer": ("cli/", "features/"),
     "tiktoken": "providers/tokenizer.py",
-    "yaml": "runtime/front_matter.py",
+    "yaml": "agent/front_matter.py",
 }
 
 

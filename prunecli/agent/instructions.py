@@ -1,4 +1,5 @@
-"""Instruction files: the user's and the project's AGENTS.md or CLAUDE.md, and the files that they import.
+"""Instruction files: the user's and the project's AGENTS.md or CLAUDE.md, the files that they import, a project's
+CLAUDE.local.md, and the rules in `.claude/rules`.
 
 A line may import files as `@docs/style.md` or `@"with spaces.md"`, relative to its file, by the rules of Claude Code:
 not in code, at most five levels deep, and only from the project or the user's folders. An import that fails is left
@@ -11,20 +12,29 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.lazy import lazy
 from prunecli.util.regular import open_regular
 
 if TYPE_CHECKING:
+    from prunecli.agent import front_matter
     from prunecli.tools.files import secret_paths
+    from prunecli.tools.searching import glob
 else:
+    front_matter = lazy("prunecli.agent.front_matter")
+    glob = lazy("prunecli.tools.searching.glob")
     secret_paths = lazy("prunecli.tools.files.secret_paths")
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 """The first of these that exists in a folder is loaded."""
+LOCAL_FILE = "CLAUDE.local.md"
+"""A folder's file for one person, who keeps it out of the repository."""
+RULES = ".claude/rules"
+_MAX_RULES = 200
 _PLACES = ("", ".prunecli", ".claude")
 """The folders of a project's folder with an instruction file each."""
 
@@ -41,6 +51,15 @@ _CODE = re.compile(
 _IMPORT = re.compile(r"""(?:^|(?<=\s))@(?:"([^"\n]+)"|((?:\\ |[^\s@"])(?:\\ |[^\s@])*))""", re.MULTILINE)
 _FILE = re.compile(r".*/.*\.\w{1,8}|.*\.(?:md|mdc|txt)")
 """Names that are meant as files even if there is none, unlike `@property`, `@pytest.fixture` or `@types/node`."""
+
+
+class Rule(NamedTuple):
+    """A file of `.claude/rules`. With globs, it is only for files that match one, and given once such a file is used.
+    Their paths are relative to the folder with the `.claude`, for the user's rules to the project's root."""
+
+    path: Path
+    globs: "tuple[glob.PathGlob, ...]"
+    text: str
 
 
 @frozen
@@ -61,6 +80,7 @@ class Instructions:
     def at_start(self) -> list[tuple[Path, str]]:
         """Return the user's own files, then those from the repository's root down to the working directory."""
         found = [one for folder in self._users for one in self._first(folder)]
+        found += self._ruled(self.home)
         for folder in down_to(self.cwd) if self.trusted else ():
             found += self.of(folder)
         once: dict[str, tuple[Path, str]] = {}
@@ -70,14 +90,47 @@ class Instructions:
 
     def of(self, folder: Path) -> list[tuple[Path, str]]:
         """Return the instruction files of a project's folder, each followed by its imports."""
-        return [one for place in _PLACES for one in self._first(folder / place)]
+        found = [one for place in _PLACES for one in self._first(folder / place)]
+        return [*found, *self._ruled(folder), *self._first(folder, (LOCAL_FILE,))]
+
+    def rules(self, folder: Path) -> Iterator[Rule]:
+        """Yield the rules of a folder of the project, or of the user's home folder."""
+        for number, path in enumerate(sorted((folder / RULES).rglob("*.md"))):
+            if number == _MAX_RULES:
+                self._miss(f"{folder / RULES}: only the first {_MAX_RULES} files were read.")
+                return
+            if rule := self.rule(path, is_user=folder == self.home):
+                yield rule
+
+    def rule(self, path: Path, *, is_user: bool) -> Rule | None:
+        try:
+            if not is_user and leads_outside(path, self.cwd):
+                raise ValueError("it is a link out of the project")
+            page = front_matter.parse(_text(path), path)
+            paths = page.fields.get("paths")
+            # Commas separate globs, but not within the braces of one.
+            listed = re.split(r",(?![^{]*\})", paths) if isinstance(paths, str) else paths
+            words = [str(one).strip() for one in listed] if isinstance(listed, list) else []
+            return Rule(path, tuple(glob.PathGlob(word) for word in words if word), page.body)
+        except ConfigError as error:
+            self._miss(f"{error.message}; it was not read.")
+        except (OSError, ValueError) as error:
+            self._miss(f"{path} was not read: {_why(error).rstrip('.')}.")
+        return None
+
+    def with_imports(self, path: Path, text: str) -> list[tuple[Path, str]]:
+        return [(path, text), *self._imported(path, text)] if text else []
+
+    def _ruled(self, folder: Path) -> list[tuple[Path, str]]:
+        rules = (rule for rule in self.rules(folder) if not rule.globs)
+        return [one for rule in rules for one in self.with_imports(rule.path, rule.text)]
 
     @property
     def _users(self) -> tuple[Path, Path]:
         return self.user, self.home / ".claude"
 
-    def _first(self, folder: Path) -> list[tuple[Path, str]]:
-        for name in INSTRUCTION_FILES:
+    def _first(self, folder: Path, names: tuple[str, ...] = INSTRUCTION_FILES) -> list[tuple[Path, str]]:
+        for name in names:
             path = folder / name
             if folder not in self._users and leads_outside(path, self.cwd):
                 continue  # `refused_links` tells the user
@@ -89,7 +142,7 @@ class Instructions:
                 self._miss(f"{path} was not read: {_why(error)}.")
                 continue
             if text:
-                return [(path, text), *self._imported(path, text)]
+                return self.with_imports(path, text)
         return []
 
     def _imported(self, path: Path, text: str) -> list[tuple[Path, str]]:
@@ -134,7 +187,8 @@ class Instructions:
 
 
 def has_instructions(folder: Path) -> bool:
-    return any(os.path.lexists(folder / place / name) for place in _PLACES for name in INSTRUCTION_FILES)
+    names = [f"{place}/{name}" for place in _PLACES for name in INSTRUCTION_FILES]
+    return any(os.path.lexists(f"{folder}/{name}") for name in (*names, LOCAL_FILE, RULES))
 
 
 def _targets(importer: Path, text: str, home: Path) -> Iterator[tuple[str, Path]]:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from prunecli.runtime.front_matter import MAX_BYTES
+from prunecli.agent.front_matter import MAX_BYTES
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line

@@ -26,11 +26,13 @@ SETTINGS = (
     ".prunecli",
     "AGENTS.md",
     "CLAUDE.md",
+    "CLAUDE.local.md",
     ".mcp.json",
     ".claude/AGENTS.md",
     ".claude/CLAUDE.md",
     ".claude/agents",
     ".claude/commands",
+    ".claude/rules",
     ".claude/settings.json",
     ".claude/skills",
 )

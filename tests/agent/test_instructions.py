@@ -130,3 +130,41 @@ def test_the_users_own_file_imports_only_the_users_files_where_the_project_is_no
 
     assert read(trusted=False) == [own]
     assert read(trusted=True) == [own, of_project]
+
+
+def test_a_local_file_comes_last_and_rules_for_all_files_before_it(tmp_path: Path) -> None:
+    put(tmp_path / "home/.claude/rules/mine.md", "Mine.")
+    put(tmp_path / "p/CLAUDE.local.md", "@own.md")
+    put(tmp_path / "p/own.md", "Own.")
+    put(tmp_path / "p/.claude/rules/deep/b.md", "---\ndescription: x\n---\nB.")
+    put(tmp_path / "p/.claude/rules/a.md", "See @more.md.")
+    put(tmp_path / "p/.claude/rules/more.txt", "Not a rule.")
+    put(tmp_path / "p/.claude/rules/ts.md", "---\npaths: '**/*.ts'\n---\nOnly for some.")
+    users, rules = ["home/.claude/rules/mine.md"], ["p/.claude/rules/a.md", "p/.claude/rules/deep/b.md"]
+    assert found(tmp_path, "a") == [*users, "p/AGENTS.md", *rules, "p/CLAUDE.local.md", "p/own.md"]
+    assert found(tmp_path, "a", trusted=False) == users
+    read = Instructions(tmp_path / "p", tmp_path / "config", tmp_path / "home", trusted=True).at_start()
+    assert [text for path, text in read if path.name == "b.md"] == ["B."]
+
+
+def test_a_rule_that_cannot_be_read_is_named_and_costs_only_itself(tmp_path: Path) -> None:
+    rules = tmp_path / "p/.claude/rules"
+    put(rules / "damaged.md", "---\n- src\n---\nx")
+    put(rules / "open.md", "---\npaths: x")
+    put(rules / "data.md", "a\0b")
+    put(rules / "braces.md", "---\npaths: '" + "{a,b}" * 20 + "'\n---\nx")
+    put(tmp_path / "secret.md", "x")
+    (rules / "link.md").symlink_to(tmp_path / "secret.md")
+    put(rules / "good.md", "Good.")
+    lines = missed(tmp_path, "a")
+    assert [Path(line.split(": ")[0].split(" was ")[0]).name for line in lines] == [
+        *("braces.md", "damaged.md", "data.md", "link.md", "open.md"),
+    ]
+    assert found(tmp_path, "a") == ["p/AGENTS.md", "p/.claude/rules/good.md"]
+
+
+def test_more_rules_than_anybody_writes_are_not_read(tmp_path: Path) -> None:
+    for number in range(205):
+        put(tmp_path / f"p/.claude/rules/{number:03}.md", "x")
+    assert "only the first 200 files were read" in missed(tmp_path, "a")[0]
+    assert len(found(tmp_path, "a")) == 201

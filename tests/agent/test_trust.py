@@ -294,12 +294,12 @@ def test_settings_that_stay_the_same_are_not_asked_about_again(store: TrustStore
     "path",
     [
         *("AGENTS.md", "CLAUDE.md", ".prunecli/config.toml", ".prunecli/commands/x.md", ".prunecli/new"),
-        ".prunecli/a/b",
+        *(".prunecli/a/b", "CLAUDE.local.md", ".claude/rules/deep/x.md"),
     ],
 )
 def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path, path: str) -> None:
     store.trust(project)
-    (project / path).parent.mkdir(exist_ok=True)
+    (project / path).parent.mkdir(exist_ok=True, parents=True)
     with (project / path).open("a") as file:
         file.write("x")
     assert store.changed_since(project)

@@ -5,8 +5,8 @@ import socket
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from prunecli.agent.front_matter import MAX_BYTES
 from prunecli.runtime.definition_folders import MAX_FILES, Folder, Found, Shelf, Shelved, folders
-from prunecli.runtime.front_matter import MAX_BYTES
 from prunecli.util.errors import ConfigError
 from tests.files import put
 

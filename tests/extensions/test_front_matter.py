@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.runtime.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_beginning, text
+from prunecli.agent.front_matter import MAX_FRONT_BYTES, flag, items, parse, read, read_beginning, text
 from prunecli.util.errors import ConfigError
 
 HERE = Path("a.md")

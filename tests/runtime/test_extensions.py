@@ -516,6 +516,29 @@ async def test_a_file_that_is_a_link_gets_the_instructions_of_the_folder_it_is_i
     assert [title for title, _ in notices(runtime)] == ["instructions of a"]
 
 
+async def test_a_rule_is_given_once_when_a_file_that_it_is_for_is_read(tmp_path: Path) -> None:
+    read = reading("src/a.ts", "src/b.tsx", "readme.md", "src/c.ts", "pkg/lib/x.py", "pkg/x.py")
+    runtime = start(tmp_path, read)
+    work = runtime.setup.cwd
+    for name in ("src/a.ts", "src/b.tsx", "readme.md", "src/c.ts", "pkg/lib/x.py", "pkg/x.py"):
+        put(work / name, "text")
+    put(work / ".claude/rules/ts.md", "---\npaths: src/**/*.{ts,tsx}, *.vue\n---\nUse types. @more.md")
+    put(work / ".claude/rules/more.md", "---\npaths:\n  - '**/*.go'\n---\nMore.")
+    put(work / "pkg/.claude/rules/lib.md", "---\npaths: lib/*.py\n---\nLibrary.")
+    put(tmp_path / "home/.claude/rules/docs.md", "---\npaths: ['*.md']\n---\nShort lines.")
+    await runtime.submit("go")
+    given = dict(notices(runtime))
+    assert len(given) == len(notices(runtime))
+    ours = ("instructions of .claude/rules/ts.md", "instructions of pkg/.claude/rules/lib.md")
+    mine = f"instructions of {tmp_path}/home/.claude/rules/docs.md"
+    assert given.keys() == {*ours, mine}
+    assert f'file="{work}/.claude/rules/ts.md">\nUse types. @more.md\n</instructions>' in given[ours[0]]
+    assert "Library." in given[ours[1]]
+    assert "Short lines." in given[mine]
+    table = next(one for one in run_line(runtime, "/memory") if isinstance(one, Table))
+    assert ".claude/rules/ts.md (used here)" in [row[0] for row in table.rows]
+
+
 async def test_changed_instructions_are_given_again_on_the_next_read_there(tmp_path: Path) -> None:
     runtime = start(tmp_path, [*reading("a/x.txt"), says("Nothing read."), *reading("a/x.txt")])
     put(runtime.setup.cwd / "a/x.txt", "text")

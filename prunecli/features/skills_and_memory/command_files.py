@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from prunecli.agent.front_matter import items, read, text
 from prunecli.runtime.claude_code import OURS
 from prunecli.runtime.definition_folders import Found, Owner
-from prunecli.runtime.front_matter import items, read, text
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import is_name

@@ -85,7 +85,9 @@ def _listed(runtime: Runtime) -> Sequence[Effect]:
     for item in context.items:
         parts = notice_parts(item.event) if isinstance(item.event, UserMessage) else None
         if parts and parts[0].startswith(TITLE):
-            rows.append(_row(runtime, f"{parts[0].removeprefix(TITLE)}/ (used here)", parts[1]))
+            name = parts[0].removeprefix(TITLE)
+            slash = "" if name.endswith(".md") else "/"
+            rows.append(_row(runtime, f"{name}{slash} (used here)", parts[1]))
     if not rows:
         more = "" if trusted else " This directory is read-only, so its files are not used."
         return [*said, Say(f"No instruction files.{more} {_HELP}.")]

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from prunecli.agent.front_matter import flag, items, read, read_beginning, text
 from prunecli.features.skills_and_memory.command_files import Shell, Value, pieces_of, rule_of, split
 from prunecli.runtime.definition_folders import Found, Owner
-from prunecli.runtime.front_matter import flag, items, read, read_beginning, text
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line

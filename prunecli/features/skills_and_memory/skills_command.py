@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from prunecli.agent.front_matter import read
 from prunecli.commands.command import WORKING, Effect, InThread, Say, Submit, Table, hidden, refuse
 from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.features.skills_and_memory.skill_files import Skill
 from prunecli.runtime import Runtime
-from prunecli.runtime.front_matter import read
 from prunecli.runtime.host import Host
 from prunecli.util.errors import ConfigError
 from prunecli.util.figures import short

@@ -7,9 +7,9 @@ model and maxTurns. Other fields are ignored, with a note.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from prunecli.agent.front_matter import items, read, text
 from prunecli.runtime.claude_code import OURS, TOOLS
 from prunecli.runtime.definition_folders import Found
-from prunecli.runtime.front_matter import items, read, text
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line, shortened
