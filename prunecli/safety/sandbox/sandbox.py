@@ -142,10 +142,6 @@ class Sandbox:
         and get the credentials of the environment. `reads`: it is known to only read, so it can't change the
         workspace. `more` is what the user allowed it after the sandbox stopped it.
         """
-        home = self.ground.home
-        opened = tuple(home + path[1:] if path.startswith("~") else path for path in more.reads)
-        ground = replace(self.ground, readable=(*self.ground.readable, *opened))
-        network = more.network or self.network
 
         @asynccontextmanager
         async def confined(
@@ -160,6 +156,9 @@ class Sandbox:
                 async with bare(argv, cwd=cwd, env=env, command=command) as box:
                     yield box
                 return
+            home, network = self.ground.home, more.network or self.network
+            opened = (home + path[1:] if path.startswith("~") else path for path in more.reads)
+            ground = replace(self.ground, readable=(*self.ground.readable, *opened))
             git = granted and bool(_GIT.search(command))
             earlier, layout = await asyncio.to_thread(
                 self._arranged, ground, git=git, granted=granted, reads=reads
