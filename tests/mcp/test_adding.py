@@ -12,6 +12,7 @@ from prunecli.config.sources import load
 from prunecli.features.mcp.approved import McpDefinitions
 from prunecli.features.mcp.definition import Definition, OAuth
 from prunecli.features.mcp.login import login_of
+from prunecli.safety.trust import TrustStore
 from prunecli.util.paths import Places
 from tests import preloaded
 
@@ -144,6 +145,17 @@ def test_the_list_says_where_each_server_is_and_why_it_does_not_run(shell):
     ]
     said = shell.run("get", "ours", before=("--trust",))
     assert "ours: needs approval: start prunecli here, from .mcp.json" in said
+
+
+def test_a_trusted_directory_stays_trusted_unless_others_changed_it_as_well(shell):
+    trust = TrustStore(shell.places.trust_store)
+    trust.trust(shell.work)
+    assert "a: needs approval" in shell.run("add", "-s", "project", "a", "--", "run")
+    shell.run("add", "-s", "project", "b", "--", "run")
+    shell.run("remove", "b")
+    assert trust.may_act(shell.work)
+    (shell.work / "AGENTS.md").write_text("theirs")
+    assert "c: needs trust" in shell.run("add", "-s", "project", "c", "--", "run")
 
 
 def test_a_secret_that_is_written_out_is_pointed_at_but_never_shown(shell):

@@ -6,17 +6,18 @@ Both take an entry in the form of `.mcp.json`, checked by the code that reads th
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from prunecli.config.effective import Config
-from prunecli.config.files import read_bytes, reason
+from prunecli.config.files import read_bytes
 from prunecli.config.save import locked, put, write
 from prunecli.features.mcp.definition import DEFAULT_TIMEOUT, Definition, OAuth
 from prunecli.features.mcp.mcp_json import FILE, MAX_BYTES, SERVERS, definition_of, parse
 from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.safety.trust import TrustStore
 from prunecli.util.errors import ConfigError, UsageError
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line
@@ -111,30 +112,35 @@ class Files:
         return os.path.relpath(path, self._cwd)
 
     def _parsed(self, path: Path) -> dict[str, Any]:
+        return parse(self._data(path) or b"{}", self._shown(path))
+
+    def _data(self, path: Path) -> bytes | None:
         shown = self._shown(path)
         if end := leads_outside(path, self._cwd):
             raise ConfigError(
                 f"{shown} is a link to {end}, outside the project", "remove the link, or use --scope user"
             )
         found = read_bytes(path, shown, MAX_BYTES + 1, str(path))
-        return parse(found[0] if found else b"{}", shown)
+        return found[0] if found else None
 
     @contextmanager
     def _rewritten(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Yield the servers of a project's file, and write what has become of them."""
+        """Yield the servers of a project's file, and write what has become of them. The directory stays trusted,
+        because the user made the change."""
         with locked(path.parent):
-            table = self._parsed(path)
+            before, table = self._data(path), self._parsed(path)
             yield table[SERVERS]
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
             try:
                 text = json.dumps(table, indent=2, ensure_ascii=False) + "\n"
+                data = text.encode(errors="backslashreplace")  # half a character, escaped as in JSON
             except RecursionError:
                 raise ConfigError(f"{self._shown(path)}: nested too deeply", "nothing was changed") from None
-            write(path, text.encode(errors="backslashreplace"))  # half a character, escaped as in JSON
-            try:
+            write(path, data)
+            with suppress(OSError):  # a file system without modes
                 path.chmod(mode)
-            except OSError as error:
-                raise ConfigError(f"{path}: {reason(error)}", "only you can read it now") from error
+            with suppress(ConfigError):  # the trust question is asked again and shows the change
+                TrustStore(self._places.trust_store).follow(path, before, data)
 
 
 def _taken(name: str, origin: str) -> ConfigError:
