@@ -15,15 +15,16 @@ _IN_WORDS: Mapping[str, Callable[[Brought], str]] = {
     "tool": lambda one: one.name,
     "command": lambda one: f"/{one.name}",
     "subcommand": lambda one: f"prunecli {one.name}",
+    "part": lambda _: "sessions",
     "options": lambda one: f"[{one.name}]",
     "strategy": lambda one: f"strategy {one.name}",
     "provider": lambda one: f"provider {one.name}",
     "importer": lambda one: f"importer {one.name}",
-    "moment": lambda one: f"on {one.facts['verb']}",
     "status": lambda _: "status bar",
+    "moment": lambda one: f"on {one.facts['verb']}",
     "check": lambda _: "doctor",
-    "part": lambda _: "sessions",
 }
+_PLACES = {kind: place for place, kind in enumerate(_IN_WORDS)}
 
 
 def rows(installed: Installed) -> list[tuple[str, ...]]:
@@ -43,7 +44,7 @@ def rows(installed: Installed) -> list[tuple[str, ...]]:
 
 
 def _brings(installed: Installed, owner: str) -> Iterator[str]:
-    for kind, one in installed.by(owner):
+    for kind, one in sorted(installed.by(owner), key=lambda found: _PLACES.get(found[0], len(_PLACES))):
         in_words = _IN_WORDS.get(kind)
         yield in_words(one) if in_words else kind
 
