@@ -292,7 +292,7 @@ async def test_a_session_is_listed_loaded_with_its_history_and_goes_on(tmp_path:
         async with editing(tmp_path, endpoint.base_url) as (editor, agent, work):
             listed = (await agent.list_sessions(cwd=str(work))).sessions
             assert [(one.session_id, one.title, one.cwd) for one in listed] == [
-                (session.session_id, "change it", str(work))
+                (session.session_id, "Change it", str(work))
             ]
             loaded = await agent.load_session(cwd=str(work), session_id=session.session_id, mcp_servers=[])
             assert loaded.modes.current_mode_id == "ask"

@@ -145,7 +145,9 @@ async def test_fork_goes_on_in_a_copy_and_asks_a_prompt_anew(tmp_path: Path) -> 
     original = runtime.session
     effects = done(runtime, "/fork")
     assert isinstance(effects[0], SwitchSession)
-    assert original.id in said(effects)
+    assert said(effects) == "Forked. /tree to switch back."
+    back = next(choice for choice in chosen(done(runtime, "/tree")).choices if not choice.current)
+    assert back.value == original.id
     assert runtime.session.context.messages() == original.context.messages()
     last = original.records[-1].seq
     assert runtime.session.started.parent == {"id": original.id, "seq": last}
@@ -166,7 +168,7 @@ async def test_fork_goes_on_in_a_copy_and_asks_a_prompt_anew(tmp_path: Path) -> 
 
 async def test_the_tree_shows_each_session_under_the_one_it_was_copied_from(tmp_path: Path) -> None:
     runtime = await changed(tmp_path)
-    assert "make a file" in chosen(done(runtime, "/tree")).choices[0].label
+    assert chosen(done(runtime, "/tree")).choices[0].label == "Make a file"
     original = runtime.session.id
     done(runtime, "/fork")
     done(runtime, "/rename the copy")
@@ -174,9 +176,9 @@ async def test_the_tree_shows_each_session_under_the_one_it_was_copied_from(tmp_
     done(runtime, "/fork")
     tree = chosen(done(runtime, "/tree"))
     assert tree.command == "resume"
-    assert [choice.label for choice in tree.choices] == ["make a file", "├ the copy", "└ make a file"]
+    assert [choice.label for choice in tree.choices] == ["Make a file", "├ the copy", "└ Make a file"]
     assert [choice.current for choice in tree.choices] == [False, False, True]
-    assert "copied at" in tree.choices[1].detail
+    assert "fork at" in tree.choices[1].detail
 
 
 async def test_a_changed_file_without_lines_is_no_plus_and_minus_nothing(tmp_path: Path) -> None:

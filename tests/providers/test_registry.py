@@ -75,13 +75,15 @@ def configured(places: Places, providers: Providers, *sets: str, **given: str) -
 def test_a_file_in_the_folder_is_a_provider(places: Places, providers: Providers) -> None:
     assert providers.names() == ("anthropic", "demo", "toy")
     assert configured(places, providers, "model.provider=toy").model.provider == "toy"
-    with pytest.raises(ConfigError, match="expected one of anthropic, demo, toy, got 'other'"):
+    with pytest.raises(ConfigError, match="expected one of anthropic, demo, toy, openai, got 'other'"):
         configured(places, providers, "model.provider=other")
 
 
-def test_a_model_of_a_providers_name_is_answered_by_it(providers: Providers) -> None:
-    assert providers.answering("demo", "anthropic") == "demo"
-    assert providers.answering("claude-x", "toy") == "toy"
+def test_a_model_of_a_providers_name_is_answered_by_it(places: Places, providers: Providers) -> None:
+    assert configured(places, providers).service("demo").provider == "demo"
+    toy = configured(places, providers, "model.provider=toy")
+    assert toy.service("demo").provider == "demo"
+    assert toy.service("claude-x").provider == "toy"
 
 
 def test_its_options_are_keys_of_its_own_table(places: Places, providers: Providers) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prunecli.agent.asking import Answer, Asked
-from prunecli.commands.command import Copy, Say, ShowScreen, Table, run_line
+from prunecli.commands.command import Copy, InThread, Say, ShowScreen, Table, run_line
 from prunecli.features.rewind.rewinding import points_of, rewind
 from prunecli.features.subagents.task_records import number_of
 from prunecli.features.subagents.tool import Task
@@ -261,7 +261,9 @@ async def test_a_copy_keeps_the_handles_of_its_tasks_and_an_export_names_them(tm
     await runtime.submit("go")
     child = runtime.parts["subagents"].subagents.children[0].session.id
     for form in ("html", "markdown"):
-        run_line(runtime, f"/export {form} out.{form}")
+        (export,) = run_line(runtime, f"/export {form} out.{form}")
+        assert isinstance(export, InThread)
+        export.work()
         assert child in (runtime.setup.cwd / f"out.{form}").read_text()
     runtime.open_session(runtime.session.path, fork=True)
     listed = plain_text(runtime.parts["subagents"].subagents.original(1, 0))
