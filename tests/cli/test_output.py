@@ -43,13 +43,19 @@ WRITING = [
     "plugins list --json",
     "replay told.json --strategy pi --json",
     "doctor",
+    "mcp add files -- true",
+    'mcp add-json more {"command":"true"}',
+    "mcp list",
+    "mcp get files",
+    "mcp remove files",
+    "proxy --status",
     "trust",
     "sessions rm mine --yes",
 ]
 """Every subcommand that ends by itself, in each of its forms."""
 
-WAITING = {"login", "demo", "acp"}
-"""The subcommands that wait for a person or an editor."""
+WAITING = {"login", "demo", "acp", "wrap", "attach"}
+"""The subcommands that wait for a person, an editor or a program."""
 
 
 DRIVE = """
