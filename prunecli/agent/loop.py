@@ -335,7 +335,8 @@ class Run:
         try:
             event = await self._summarized(plan, short=short)
         except ProviderError as error:
-            event = str(error)
+            told = short and isinstance(error, ContextOverflow)
+            event = "its request doesn't fit either" if told else str(error)
         finally:
             self._attempts.stopped_summary()
             self.session.tell(SummaryEnded())

@@ -39,11 +39,11 @@ LOSS = re.compile(
 
 
 class Recording:
-    """Hears a session: what was foretold of each request, and of which losses a person was told."""
+    """Hears a session: what was foretold of each request, and how many losses prunes and notices told a person."""
 
     def __init__(self) -> None:
         self.with_forecast: list[int] = []
-        self.told = 0
+        self.by_prunes = self.by_notices = 0
         self._context: Any = None
 
     def follow(self, runtime: Runtime) -> None:
@@ -55,7 +55,9 @@ class Recording:
             case Record(_, _, RequestSent()):
                 self.with_forecast.append(self._context.thoughts.blocks(self._context.unseen.dropped))
             case Notice(text) if found := LOSS.match(text):
-                self.told += int(found[2] or found[1])
+                self.by_notices += int(found[2] or found[1])
+            case Record(_, _, PrunApplied() as prune):
+                self.by_prunes += prune.thinking_blocks
 
 
 def blocks_ever_dropped(endpoint: Endpoint) -> int:
@@ -130,6 +132,7 @@ async def test_every_act_is_foretold_and_told_once(
         of_answers = [(with_forecast, one) for with_forecast, one in pairs if one.refusal is None]
         if account == "gateway":  # it has stale thinking left out, and says nothing of another model's
             assert not any(one.dropped for _, one in of_answers)
+            assert witness.by_notices == 0
         else:
             assert [with_forecast for with_forecast, _ in of_answers] == [
                 len(one.dropped) for _, one in of_answers
@@ -137,7 +140,7 @@ async def test_every_act_is_foretold_and_told_once(
             reported = [one.event for one in records if isinstance(one.event, AssistantMessage)]
             told = [len(one.input_transformations or ()) for one in reported]
             assert told == [len(one.transformations) for _, one in of_answers]
-        assert witness.told == blocks_ever_dropped(endpoint)
+            assert witness.by_prunes + witness.by_notices == blocks_ever_dropped(endpoint), "none twice"
 
 
 def _is_summary(body: dict[str, Any]) -> bool:
@@ -222,23 +225,23 @@ async def test_a_compaction_says_what_it_costs_in_the_turns_that_stay(
 
 @pytest.mark.parametrize("form", ["text", "stream-json"])
 async def test_headless_a_loss_is_told_once_also_after_a_resume(tmp_path: Path, form: Any) -> None:
-    async def print_run(runtime: Runtime) -> tuple[list[str], list[str]]:
+    async def print_run(runtime: Runtime, *prompts: str) -> tuple[list[str], list[str]]:
         out, err = list[str](), list[str]()
-        code = await run_headless(runtime, ["go on"], form=form, out=out.append, err=err.append)
+        code = await run_headless(runtime, [*prompts], form=form, out=out.append, err=err.append)
         assert code == 0
-        return [line for line in out if "notice" in line], err
+        return out, err
 
     async with Endpoint([*turn(0, 1, 2), *turn(3), *turn(4)]) as endpoint:
         async with session(tmp_path, endpoint) as runtime:
             await runtime.submit("look")
-            clear(runtime, results(runtime)[0])
-            out, err = await print_run(runtime)
-        told = "The endpoint dropped 3 thinking blocks"
-        assert sum(told in line for line in err) == 1
-        assert sum(told in line for line in out) == (form == "stream-json")
-        assert any("the earlier context was edited" in line for line in err)
+            out, err = await print_run(runtime, f"/prune {results(runtime)[0]}", "go on")
+        told = [line.partition("✂")[2] for line in err if "thinking block" in line]
+        assert len(told) == 1
+        assert told[0].endswith("by you · 3 thinking blocks lost"), "in the prune's own line"
+        assert sum("thinking block" in line for line in out) == (form == "stream-json")
+        assert not any("The endpoint dropped" in line for line in [*out, *err])
         async with session(tmp_path, endpoint, continue_last=True) as runtime:
-            out, err = await print_run(runtime)
+            out, err = await print_run(runtime, "go on")
         assert not [line for line in [*out, *err] if "thinking block" in line]
     assert dropped(endpoint)[-1] == 3, "they are still dropped"
 

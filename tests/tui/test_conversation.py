@@ -15,6 +15,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.make import DEMO_NOTICE
 from prunecli.util.errors import ConnectionLost, Overloaded, Unauthorized
+from prunecli.util.figures import in_tokens
 from tests.scripted import Scripted, calls, fails, says
 from tests.starting import start
 from tests.tui.showing_app import Shown, shown
@@ -181,13 +182,20 @@ async def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
 
 
 async def test_a_pruned_entry_is_marked_and_a_click_brings_it_back(tmp_path: Path) -> None:
-    async with shown(tmp_path, [calls(LIST), says("done")]) as s:
+    read = ToolUse("t1", "read", {"path": "long.txt"})
+    async with shown(tmp_path, [calls(read), says("done")]) as s:
+        (s.runtime.setup.cwd / "long.txt").write_text("a line that is read\n" * 600)
         await s.type("go", "enter")
         await s.idle()
         context: Context = s.runtime.session.context
         (result,) = [entry for entry in context.entries.values() if entry.kind == "result"]
-        s.runtime.emit(PrunApplied("user", (Edit("clear", result.seq, "t1", "[gone]", 4_100, 12),)))
-        await s.until_shown("✂ ls", "pruned ~4.1K · restore")
+        edit = Edit("clear", result.seq, "t1", "[gone]", 4_100, 12)
+        prune = s.runtime.emit(PrunApplied("user", (edit,), messages_removed=1)).event
+        assert isinstance(prune, PrunApplied)
+        amount = in_tokens(prune.shown_tokens or 0)
+        assert (prune.shown_tokens or 0) > 2_000
+        await s.until_shown("✂ read", f"pruned ~{amount.removesuffix(' tokens')} · restore")
+        await s.until_shown(f"✂ pruned ~{amount} in 1 entry, by you")
         row = next(at for at, line in enumerate(s.screen_text().split("\n")) if "restore" in line)
         column = s.screen_text().split("\n")[row].index("restore")
         await s.pilot.click(offset=(column + 1, row))
