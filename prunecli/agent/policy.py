@@ -18,7 +18,7 @@ from prunecli.context.economics import Gate, Market, Rates, cold
 from prunecli.context.expectations import SUMMARY_TOKENS, Expectations
 from prunecli.context.item_order import covers
 from prunecli.context.ledger import Ledger, ledger, prun_applied
-from prunecli.context.old_thinking import thinking_of
+from prunecli.context.old_thinking import is_old_thinking, thinking_of
 from prunecli.context.pressure import TRIGGER, in_tool_round, pressing, relieve, room
 from prunecli.context.prun import MemoCopies, Order, PrunPlan, plan_edits, plan_entries, plan_prun, seqs_in
 from prunecli.context.redo import WITH_SUMMARY
@@ -211,7 +211,10 @@ class Policy(NamedTuple):
 
         decision = impact.judge(context, events, self.market, self.expectations)
         if decision.apply:
-            return [replace(event, reason=f"{event.reason}; {decision.reason}") for event in events], None
+            # Old thinking names its own loss; what else is lost stands with the prunes after it.
+            said = [decision.why if is_old_thinking(event) else decision.reason for event in events[:-1]]
+            reasons = zip(events, [*said, decision.reason], strict=True)
+            return [replace(event, reason=f"{event.reason}; {words}") for event, words in reasons], None
         if not self._is_full(context):
             return [], None if brief else _waiting(decision.reason, decision.freed)
         return self._priced(context, events, "the window is nearly full"), None

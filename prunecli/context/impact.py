@@ -16,7 +16,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Expectations
 from prunecli.context.item_order import covers
 from prunecli.context.lost_thinking import ThinkingSum
-from prunecli.context.old_thinking import thinking_of
+from prunecli.context.old_thinking import is_old_thinking, thinking_of
 from prunecli.context.state import Context
 from prunecli.context.thoughts import Form, Place, form, left_out_by, thinks
 from prunecli.context.tokens import NOTHING, total
@@ -349,9 +349,14 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """The reason as text."""
+        """The reason as text, with the thinking lost."""
+        return ", ".join(filter(None, (self.why, self.found.thinking)))
+
+    @property
+    def why(self) -> str:
+        """The reason without the thinking lost."""
         also = f"spares a summary (~{money(self.summary)})" if self.apply and self.summary else ""
-        return ", ".join(filter(None, (self.because or self._price, also, self.found.thinking)))
+        return ", ".join(filter(None, (self.because or self._price, also)))
 
     @property
     def _price(self) -> str:
@@ -372,9 +377,7 @@ def judge(
     Without expectations, the expected number of further requests is the number so far.
     """
     found = impact(context, events, market, withholds=False)
-    told = [
-        edit for event in events if all(one.kind == "strip" for one in event.edits) for edit in event.edits
-    ]
+    told = [edit for event in events if is_old_thinking(event) for edit in event.edits]
     if told:  # their own reason says it
         found = replace(found, lost=found.lost.minus(thinking_of(context, told)))
     further = expectations.further(context.requests) if expectations else context.requests

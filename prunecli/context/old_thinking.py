@@ -13,6 +13,7 @@ from prunecli.context.state import Context
 from prunecli.context.thoughts import thinks
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
+from prunecli.model.events import PrunApplied
 
 RECENT_TURNS = 2
 """The number of newest user turns that keep their thinking."""
@@ -39,3 +40,8 @@ def old_thinking(view: View) -> list[Edit]:
 def thinking_of(context: Context, edits: Iterable[Edit]) -> ThinkingSum:
     """Return the thinking that these edits leave out."""
     return context.unseen.sum([context.entries[edit.seq] for edit in edits if edit.kind == "strip"])
+
+
+def is_old_thinking(event: PrunApplied) -> bool:
+    """Return whether this prune leaves out old thinking and nothing else."""
+    return all(edit.kind == "strip" for edit in event.edits)

@@ -131,7 +131,13 @@ def test_auto_says_until_when_it_waits_and_acts_once_the_cache_is_cold() -> None
     assert action(talk, policy) == Send()
     assert waits(talk, policy).endswith(" to prune: cache warm for 4m40s")
     cold = policy._replace(market=WARM._replace(now=400_000))
-    assert "; cache cold: idle for 6m39s" in reason(action(talk, cold))
+    found = action(talk, cold)
+    assert isinstance(found, Prune)
+    thinking, cleared = (event.reason for event in found.events)
+    loss = ", drops 1 thinking block (~30 tokens)"
+    own = "old thinking is no longer sent: 3 thinking blocks (~90 tokens)"
+    assert thinking == f"{own}; cache cold: idle for 6m39s", "the other loss is not told twice"
+    assert cleared == f"unlikely to be needed again; cache cold: idle for 6m39s{loss}"
 
 
 def test_auto_edits_nothing_inside_a_round_where_thinking_is_bound() -> None:
