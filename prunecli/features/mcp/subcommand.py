@@ -39,7 +39,8 @@ def add(
     ctx: typer.Context,
     name: _Name,
     target: Annotated[
-        list[str], typer.Argument(metavar="URL | -- COMMAND [ARGS]...", help="Its URL, or what to run.")
+        list[str],
+        typer.Argument(metavar="URL|COMMAND", help="Its URL; or, after --, a command with arguments."),
     ],
     transport: Annotated[
         str,
@@ -57,7 +58,7 @@ def add(
     ] = None,
     scope: _InScope = Scope.USER,
 ) -> None:
-    """Add a server: a command to run, or a URL."""
+    """Add a server: NAME URL, or NAME -- COMMAND ARGUMENTS."""
     first, *rest = target
     remote = transport not in ("", "stdio") or (not transport and first.startswith(("http://", "https://")))
     if remote and rest:
