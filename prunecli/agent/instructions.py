@@ -95,7 +95,11 @@ class Instructions:
 
     def rules(self, folder: Path) -> Iterator[Rule]:
         """Yield the rules of a folder of the project, or of the user's home folder."""
-        for number, path in enumerate(sorted((folder / RULES).rglob("*.md"))):
+        try:
+            paths = sorted((folder / RULES).rglob("*.md"))
+        except OSError:  # a closed folder, which is named for its CLAUDE.md
+            return
+        for number, path in enumerate(paths):
             if number == _MAX_RULES:
                 self._miss(f"{folder / RULES}: only the first {_MAX_RULES} files were read.")
                 return

@@ -48,7 +48,8 @@ class SessionModel:
         own = home.base_url and service == home and not imported
         if not (info.context_window or own):
             return "is unknown here"
-        if service == Service(DEFAULT) and info.provider not in ("", DEFAULT):
+        vendors = service == Service(DEFAULT) or (imported and service.provider == DEFAULT)
+        if vendors and info.provider not in ("", DEFAULT):
             return f'needs an endpoint that has it ([models."{name}"] endpoint)'
         if service != home and misses_key(name, config, self._setup.environ, self._setup.places):
             return f"needs a key ({keys_of(config, name).key_variable})"

@@ -127,7 +127,7 @@ def test_skills_and_commands_by_keys(tmp_path: Path, columns: int, rows: int) ->
             terminal.type("/report-maker ")
             terminal.type("for May")
             terminal.press("Enter")
-            terminal.wait_for("Use the skill report-maker")
+            terminal.wait_for("✓ sent   3 lines")
             terminal.wait_for("Reported.")
             terminal.say("/quit")
             terminal.wait_until(lambda _: terminal.exit_code is not None, "the program to end")

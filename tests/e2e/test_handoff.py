@@ -64,8 +64,8 @@ async def test_a_session_is_continued_whole_and_the_first_request_is_accepted(
         "@opencode": "claude-sonnet-4-5",
     }.get(agent, "claude-sonnet-5-5")
     assert body["model"] == ours
-    unknown = [notice for notice in runtime.session.notices if "which is unknown here" in notice]
-    assert len(unknown) == (0 if model or ours != "claude-sonnet-5-5" else 1)
+    left = [notice for notice in runtime.session.notices if "which needs an endpoint that has it" in notice]
+    assert len(left) == (0 if model or ours != "claude-sonnet-5-5" else 1)
     assert any(notice.startswith("From ") for notice in runtime.notices)
 
 

@@ -15,7 +15,7 @@ from prunecli.plugins.features import FOLDER, feature_names
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
-    "acp": ("acp", "Agent Client Protocol"),
+    "acp": ("acp ", "Agent Client Protocol"),
     "attachments": ("@ file",),
     "doctor": ("doctor",),
     "export": ("export",),
