@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -88,6 +89,40 @@ async def test_a_program_that_is_killed_at_any_step_leaves_all_or_nothing(
         raise AssertionError("has no end")
     assert count > 20
     assert seen == {False, True}
+
+
+async def test_kill_minus_nine_leaves_all_or_nothing(tmp_path: Path, chosen: Chosen) -> None:
+    """A real one, of a process that shares the layer, at every fourth step."""
+    after, seen = await wanted(tmp_path / "done", chosen), set[bool]()
+    for count in range(1, 60, 4):
+        layers = tmp_path / "layers"
+        with trial(tmp_path / str(count), chosen, layers=layers) as one:
+            await tried(one)
+            before, frozen = tree(one.workspace), one.freeze()
+            if killed(lambda: apply(frozen, dying(count))):  # noqa: B023  # it is called at once
+                one.abandon()
+                recover(layers)
+            found = tree(one.workspace)
+            assert found in (before, after), count
+            seen.add(found == after)
+    assert seen == {False, True}
+
+
+def dying(count: int) -> Callable[[], None]:
+    """What kills the process when it is called for the `count`th time."""
+    calls = iter(range(1, count))
+    return lambda: None if next(calls, 0) else os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(work: Callable[[], object]) -> bool:
+    """Do something in a child process; return whether it was killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
 async def test_a_full_disk_at_any_step_leaves_everything_as_before(
