@@ -26,6 +26,8 @@ pytestmark = pytest.mark.terminal
 
 ROOT = Path(__file__).parents[2]
 LEFT = b"\x1b[?1049l"
+ASKED_FIRST = "--set", "sandbox.proposals=false"
+"""Commands are asked about before they run, even behind a sandbox."""
 
 
 class Terminal:
@@ -393,7 +395,7 @@ def test_what_is_typed_around_the_moment_of_a_question_is_no_answer(
     program: Callable[..., Terminal], delay_ms: int
 ) -> None:
     """0 accidental approvals from -500 to +300 ms, typed or pasted."""
-    terminal = program().ready()
+    terminal = program(*ASKED_FIRST).ready()
     target = terminal.work / "made"
     terminal.send(f"run touch {target}\r")
     if delay_ms >= 0:
@@ -453,12 +455,12 @@ def test_inline_it_stands_below_the_shell_and_leaves_the_conversation_there(
 def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
     program: Callable[..., Terminal],
 ) -> None:
-    terminal = program("--plain")
+    terminal = program("--plain", *ASKED_FIRST)
     terminal.shows("> ")
     terminal.send("list\x1b[D\x1b[D\x1b[C\x1b[C\r")
     terminal.shows("[ls] done")
     terminal.send("run touch made\r")
-    terminal.shows("y to allow once")
+    terminal.shows("1 or y: ")
     terminal.until(lambda: terminal.seen.endswith(b": "))
     terminal.rest(0.5)
     terminal.send("y\r")
@@ -475,10 +477,10 @@ def test_plain_it_writes_no_escape_sequence_whatever_the_terminal_can(
 
 
 def test_plain_what_was_typed_before_a_question_is_no_answer(program: Callable[..., Terminal]) -> None:
-    terminal = program("--plain")
+    terminal = program("--plain", *ASKED_FIRST)
     terminal.shows("> ")
     terminal.send("run touch made\ry\r")
-    terminal.shows("y to allow once")
+    terminal.shows("1 or y: ")
     terminal.until(lambda: terminal.seen.endswith(b": "))
     terminal.send("y\r")
     terminal.shows("typed before the question")
@@ -504,17 +506,17 @@ def test_plain_ctrl_c_stops_what_runs_and_not_the_program(program: Callable[...,
 
 
 def test_title_and_notification_say_that_somebody_is_waited_for(program: Callable[..., Terminal]) -> None:
-    terminal = program().ready()
+    terminal = program(*ASKED_FIRST).ready()
     terminal.shows("\x1b]0;prunecli · work\x07")
     terminal.send("run touch made\r")
     terminal.shows("\x1b]0;prunecli · work · working\x07")
     terminal.shows("\x1b]9;prunecli needs your answer · work\x07")
-    terminal.shows("\x1b]0;prunecli · work · waiting for you\x07")
+    terminal.shows("\x1b]0;Run touch made · work · waiting for you\x07")
     terminal.forget()
     terminal.send("\x1b[I")  # the terminal is looked at now
     terminal.rest(0.6)
     terminal.send("\x1b")
-    terminal.shows("\x1b]0;prunecli · work\x07")
+    terminal.shows("\x1b]0;Run touch made · work\x07")
     terminal.forget()
     terminal.send("\x04")
     terminal.until(terminal.has_ended)

@@ -31,7 +31,7 @@ _OURS = re.compile(
     rb"|\x1b\[\?(?:2026|2027|2048)\$p"  # and whether it has them
     rb"|\x1b\[[<>=][\d;]*u|\x1b\[>1u|\x1b\[\?u|\x1b\[>0q|\x1b\[c"  # its keyboard and its name
     rb"|\x1b\[2[23];[02]t"  # its title, kept and brought back
-    rb"|\x1b\][02];prunecli[^\x00-\x1f\x7f]*(?:\x07|\x1b\\)"  # and what we make of it
+    rb"|\x1b\][02];(?:prunecli|Go)[^\x00-\x1f\x7f]*(?:\x07|\x1b\\)"  # and what we make of it
     rb"|\x1b\]22;[a-z-]*(?:\x07|\x1b\\)"  # the pointer's shape
 )
 
