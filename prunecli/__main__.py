@@ -65,6 +65,10 @@ def in_one_line(
         said = f"{error.filename}: {error.strerror}"
     elif isinstance(error, OSError | MemoryError | ImportError) or "start new thread" in str(error):
         said = getattr(error, "strerror", None) or str(error) or "out of memory"
+    elif isinstance(
+        error, SystemError
+    ):  # how a call of the interpreter ends that found no memory for its error
+        said = f"out of memory, or a fault of Python itself ({error})"
     else:
         while trace and trace.tb_next:
             trace = trace.tb_next
