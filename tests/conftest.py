@@ -8,6 +8,7 @@ import asyncio
 import compileall
 import gc
 import os
+import zlib
 from collections.abc import Coroutine, Generator
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The protocol that scripted models speak: that of a tenth of the tests, or of all."""
+    """The protocol that scripted models speak, that of a tenth of the tests or of all; and a dose of slow tests."""
     parser.addoption("--wire", choices=("tenth", *WIRES), default="tenth", help="see tests/through.py")
+    parser.addoption("--dose", metavar="PERCENT:SEED", default="100:", help="run a share of the slow tests only")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -81,11 +83,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests, before they are chosen by their marks."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the slow tests, before they are chosen by their marks, and keep the dose of them that was asked for."""
+    percent, _, seed = config.getoption("--dose").partition(":")
+    left_out = []
     for item in items:
         if str(item.path).startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+            if zlib.crc32(f"{seed}{item.nodeid}".encode()) % 100 >= int(percent):
+                left_out.append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
 
 
 @pytest.hookimpl(trylast=True)
