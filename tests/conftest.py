@@ -74,7 +74,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The protocol that scripted models speak, that of a tenth of the tests or of all; and a dose of slow tests."""
     parser.addoption("--wire", choices=("tenth", *WIRES), default="tenth", help="see tests/through.py")
-    parser.addoption("--dose", metavar="PERCENT:SEED", default="100:", help="run a share of the slow tests only")
+    parser.addoption(
+        "--dose", metavar="PERCENT:SEED", default="100:", help="run a share of the slow tests only"
+    )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
