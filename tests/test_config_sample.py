@@ -67,6 +67,7 @@ def test_the_shipped_one_uncommented_loads_too(tmp_path):
         "plugins",
         "titles",
         "ui",
+        "updates",
     }
 
 

@@ -196,14 +196,34 @@ def test_each_flag_sets_something_that_a_start_knows() -> None:
         ("lsit", "prunecli sessions list"),
         ("sesions", "prunecli sessions"),
         ("doctro", "prunecli doctor"),
-        ("update", "pip install -U prunecli"),
-        ("resume", "prunecli -r"),
+        ("upgrade", "prunecli update"),
+        ("resme", "prunecli resume"),
     ],
 )
 def test_a_mistyped_command_or_one_of_other_agents_is_not_sent_to_a_model(word: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f"No command '{word}'. Did you mean {meant}") as raised:
         read([word])
     assert raised.value.hint == f"to send it as a prompt: prunecli -- {word}"
+
+
+@pytest.mark.parametrize(
+    ("words", "resumed", "prompt"),
+    [
+        (["resume"], PICKER, ""),
+        (["resume", "abc"], "abc", ""),
+        (["--plain", "resume", "abc"], "abc", ""),
+        (["resume", "--plain"], PICKER, ""),
+        (["resume", "the", "work"], None, "resume the work"),
+        (["-p", "resume"], None, "resume"),
+        (["--", "resume"], None, "resume"),
+        (["fix", "resume"], None, "fix resume"),
+    ],
+)
+def test_resume_is_a_command_with_at_most_one_word(
+    words: list[str], resumed: str | None, prompt: str
+) -> None:
+    launch = read(words).launch
+    assert (launch.resume, launch.prompt) == (resumed, prompt)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,14 +217,13 @@ _THEIR_COMMANDS: Mapping[str, str] = {
     "list": "prunecli sessions list",
     "ls": "prunecli sessions list",
     "models": "prunecli config show model, or /model in prunecli",
-    "resume": "prunecli -r",
+    "resume": "prunecli resume",
     "run": "prunecli -p PROMPT",
     "session": "prunecli sessions",
     "setup": "prunecli login",
     "stats": "prunecli sessions stats",
     "uninstall": "pip uninstall prunecli, or uv tool uninstall prunecli",
-    "update": "pip install -U prunecli, or uv tool upgrade prunecli",
-    "upgrade": "pip install -U prunecli, or uv tool upgrade prunecli",
+    "upgrade": "prunecli update",
     "usage": "prunecli sessions stats",
 }
 """What stands here for the subcommands of other agents."""
@@ -257,6 +256,9 @@ def read(words: Sequence[str]) -> CommandLine:
             if word == "help" and not (prompt or seen) and (not rest or rest[0] in commands()):
                 rest.append("--help")
                 continue
+            if word == "resume" and not (prompt or "headless" in given) and _at_most_one_word(rest):
+                _take(_BY_NAME["--resume"], _value(_BY_NAME["--resume"], rest), given)
+                continue
             if not prompt and word in commands():
                 command = (word, *rest)
                 _check_before(command, seen)
@@ -272,6 +274,10 @@ def read(words: Sequence[str]) -> CommandLine:
     if len(prompt) == 1 and not made.headless:
         _check_word(prompt[0])
     return CommandLine(made)
+
+
+def _at_most_one_word(rest: Iterable[str]) -> bool:
+    return sum(not each.startswith("-") for each in rest) <= 1
 
 
 def _check_word(word: str) -> None:

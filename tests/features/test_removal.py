@@ -34,6 +34,7 @@ WORDS = {
     "subagents": ("the subagent", "/agents", '"task"', "a task"),
     "titles": ("titles.model",),
     "todo_and_ask": ("to-do", "todo", '"name": "ask"'),
+    "updates": ("updates.notice", "prunecli update"),
     "web": ("web_fetch", "tools.web"),
 }
 """What only this feature is called, in small letters or not."""
