@@ -1,0 +1,1 @@
+complete --command prunecli --no-files --arguments "(env _PRUNECLI_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) prunecli)" --condition "env _PRUNECLI_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) prunecli"
