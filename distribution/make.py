@@ -53,9 +53,9 @@ def manual() -> str:
         lines += [".TP", names + value, _roff(flag.help.replace("{others}", ", or @claude, @codex ..."))]
     lines += [
         ".SH EXIT STATUS",
-        "0: finished. 1: the model or the network failed. 2: wrong usage or configuration. 3: stopped by a limit or a",
-        "refusal, or the answer was cut off. 4: the session file cannot be used, or the machine fails. 70: an internal",
-        "error.",
+        "0: finished. 1: the model or the network failed. 2: wrong usage or configuration. 3: stopped by a limit or",
+        "a refusal, or the answer was cut off. 4: the session file cannot be used, or the machine fails.",
+        "70: an internal error.",
         ".SH FILES",
         ".TP",
         r"\fI~/.config/prunecli/config.toml\fR",
