@@ -469,21 +469,6 @@ def test_answers_are_counted_by_the_model_of_the_play_as_results_are(model: str,
     assert answer.thinking_tokens == round(500 * ratio)
 
 
-def test_of_the_texts_that_answers_use_the_visible_ones_and_those_with_a_handle_are_counted() -> None:
-    session = reading()
-    session.says(f"It was: {LINE}")
-    session.user("again?")
-    session.says(f"Yes: {LINE}")
-    plain = played(session, replace(NONE, judges=True))
-    assert (plain.uses, plain.uses_visible, plain.uses_kept) == (2, 2, 2)
-    assert plain.to_json()["kept_visible"] == 1.0
-    cleared = played(session, replace(CLEARING, judges=True))
-    assert cleared.uses == plain.uses
-    assert cleared.uses_visible < cleared.uses
-    assert cleared.uses_kept <= cleared.uses
-    assert "kept" not in played(session, NONE).to_json()
-
-
 def test_the_spread_says_how_far_a_total_and_a_mean_may_be_off() -> None:
     def rows(base: float, cost: float) -> list[Row]:
         none, auto = Row("s", "a", "no_pruning", "always", False), Row("s", "a", "auto", "cache_aware", True)

@@ -79,7 +79,7 @@ OnReturn: TypeAlias = Annotated[
     ),
 ]
 Kept: TypeAlias = Annotated[
-    bool, Option("--kept", help="Count the texts that responses quote: did they stand there, or a handle?")
+    bool, Option("--kept", help="Count the texts that answers use later: did they stand there, or a handle?")
 ]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[

@@ -308,10 +308,6 @@ class Places:
         return at >= 0 and self._ends[at] >= span[1]
 
 
-_HANDLE, _NEXT = "| recall ", "| continue with offset="
-"""What leads to the rest of a pruned or shortened text."""
-
-
 @dataclass(slots=True)
 class _Charge:
     """One way of charging: the results fetched so far, with their cost in USD."""
@@ -328,8 +324,7 @@ class Regrets:
     """The regrets of one play.
 
     `hidden` are the places in the source's log of edited or held-back content, and `rewound` those of records that a
-    rewind left out of the context. `judges`: also
-    count the uses of earlier texts, and where the text stood. `reply_tokens` is the output tokens of a call that
+    rewind left out of the context. `reply_tokens` is the output tokens of a call that
     fetches something again.
     """
 
@@ -339,7 +334,6 @@ class Regrets:
     hidden: set[int] = field(default_factory=set)
     rewound: set[int] = field(default_factory=set)
     new: set[int] = field(default_factory=set)
-    judges: bool = False
     _any: _Charge = field(default_factory=_Charge)
     _edit: _Charge = field(default_factory=_Charge)
 
@@ -347,8 +341,6 @@ class Regrets:
         """Charge the quotes of a response whose request had this usage. `new` are the results that had to be
         fetched."""
         self.new = set()
-        if self.judges:
-            self._judge(step)
         quoting = self.script.quotes.get(step.source) if self.hidden else None
         if quoting is None or self.hidden.isdisjoint(quoting.sources):
             return
@@ -362,26 +354,9 @@ class Regrets:
                 charge.costs[source] = self._cost(source, usage, rates, further)
         self.new = by_any
 
-    def _judge(self, step: "Step") -> None:
-        """Count the texts that a response uses: all, those that it could see, and those that a handle brings back."""
-        quoting, row = self.script.quotes.get(step.source), self.played.row
-        if quoting is None:
-            return
-        used = needed(quoting) - self.rewound
-        missing = self._missing(quoting, {}, edits_only=False) & used if self.hidden else set[int]()
-        row.uses += len(used)
-        row.uses_visible += len(used) - len(missing)
-        row.uses_kept += len(used) - sum(not self._has_handle(source) for source in missing)
-
-    def _has_handle(self, source: int) -> bool:
-        """Return whether a text in the context says how to recall this source."""
-        context = self.played.context
-        entry = context.entries[self.played.places[source]]
-        if _is_gone(context, entry):
-            return False
-        edit = context.text_edit(entry.seq)
-        text = edit.text if edit is not None else entry.spilled.shown if entry.spilled else ""
-        return _HANDLE in (text or "") or _NEXT in (text or "")
+    def missing(self, quoting: Quoting) -> set[int]:
+        """Return the quoted sources whose text is not in the context, however often it was fetched before."""
+        return self._missing(quoting, {}, edits_only=False) if self.hidden else set()
 
     def settle(self, row: "Row") -> None:
         """Store the regrets in a row whose costs are complete."""
@@ -409,7 +384,7 @@ class Regrets:
         """Return the tokens that fetching brings back: the whole pruned content, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
-        gone = context.text_edit(entry.seq) is not None or _is_gone(context, entry)
+        gone = context.text_edit(entry.seq) is not None or is_gone(context, entry)
         return context.counts.factor * (entry.held_tokens + (context.counts.tokens(entry) if gone else 0))
 
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
@@ -472,7 +447,7 @@ class Regrets:
         """Return the shown text of a source, folded; None if all of it is shown."""
         context = self.played.context
         entry = context.entries.get(self.played.places.get(source, -1))
-        if entry is None or _is_gone(context, entry):
+        if entry is None or is_gone(context, entry):
             return ""
         edit = context.text_edit(entry.seq)
         if edit is not None:
@@ -486,7 +461,7 @@ class Regrets:
         return self.script.folded[shown]
 
 
-def _is_gone(context: Context, entry: Entry) -> bool:
+def is_gone(context: Context, entry: Entry) -> bool:
     """Return whether an entry was dropped or summarized."""
     head = entry.exchange.head if entry.exchange else entry
     dropped = entry.exchange is not None and context.dropped(entry.exchange)

@@ -24,6 +24,7 @@ from prunecli.features.replay.rates import Rates
 from prunecli.features.replay.regret import Regrets
 from prunecli.features.replay.rows import Row
 from prunecli.features.replay.script import Script, Step, is_answer, is_idle, is_request
+from prunecli.features.replay.uses import Judge
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
@@ -137,7 +138,8 @@ class Replayer:
         self.cache = PrefixCache(part.fixed, part.ttl_ms, kind=part.cache)
         self.places: dict[int, int] = {}
         self.sources: dict[int, int] = {}
-        self.regrets = Regrets(script, self, part.reply_tokens, judges=part.judges)
+        self.regrets = Regrets(script, self, part.reply_tokens)
+        self._judge = Judge(script, self.regrets) if part.judges else None
         self._seq = self._now = 0
         self._watch = watch
         self._calls: dict[str, ToolUse] = {}
@@ -341,6 +343,8 @@ class Replayer:
         cost = rates.cost(usage)
         self.row.sent(usage, cost)
         self.regrets.answered(step, usage, rates)
+        if self._judge:
+            self._judge.answered(step)
         if self._watch:
             self._watch(self, Sent(asked.at, step, usage, rates, cost, asked.broke, asked.before))
         return usage

@@ -1,10 +1,11 @@
 """The figures of a replay: one row for each strategy and session, and their totals."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from prunecli.features.replay.prefix import Validation
 from prunecli.model.messages import Json, Usage
@@ -14,7 +15,11 @@ from prunecli.util.frozen import frozen
 _MOST = ("peak",)
 """Figures whose total is the maximum, not the sum."""
 _KEPT = ("session", "agent")
-_USES = ("uses", "uses_visible", "uses_kept")
+Kind: TypeAlias = Literal["quotes", "paths", "symbols", "failed tests", "constraints"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""The kinds of texts that answers use later."""
+Share: TypeAlias = Literal["all", "visible", "kept"]
+SHARES: tuple[Share, ...] = get_args(Share)
 
 
 @dataclass(slots=True)
@@ -26,8 +31,8 @@ class Row:
     `cache_breaks` are requests in which edits caused cached content to be written again. `thinking_breaks` are
     requests with edits in a part that had been sent, cached or not; `edits_in_round` are those inside an open tool
     round. `dropped_answers` are the model's own messages that were dropped with their results. `summaries` are those
-    that only this play made; their cost includes their output. `uses` are the texts that later responses quote;
-    `uses_visible` those that stood in the context then, `uses_kept` with those that a handle in it brings back.
+    that only this play made; their cost includes their output. `uses` counts the texts that responses use, by
+    kind: all, those that stood in the context then, and these with those that a handle in it brings back.
     """
 
     session: str
@@ -52,9 +57,7 @@ class Row:
     edits_in_round: int = 0
     dropped_answers: int = 0
     summaries: int = 0
-    uses: int = 0
-    uses_visible: int = 0
-    uses_kept: int = 0
+    uses: Counter[tuple[Kind, Share]] = field(default_factory=Counter)
 
     def sent(self, usage: Usage, cost: float) -> None:
         """Count a request."""
@@ -85,13 +88,15 @@ class Row:
 
     def to_json(self) -> dict[str, Json]:
         """Return the row of a session. Shares of uses are there if they were counted."""
-        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _USES}
-        kept = {name: ratio(count, self.uses) for name, count in self.kept} if self.uses else {}
-        return {**found, **kept}
+        found = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "uses"}
+        if not self.uses:
+            return found
+        by_kind = {kind: [self.uses[kind, share] for share in SHARES] for kind in KINDS}
+        return {**found, "kept_visible": self.used("visible"), "kept": self.used("kept"), "uses": by_kind}
 
-    @property
-    def kept(self) -> tuple[tuple[str, int], ...]:
-        return ("kept_visible", self.uses_visible), ("kept", self.uses_kept)
+    def used(self, share: Share, kinds: Sequence[Kind] = KINDS) -> float:
+        """Return which part of the texts that responses use was visible, or kept; 1 without any."""
+        return ratio(*(sum(self.uses[kind, one] for kind in kinds) for one in (share, SHARES[0])))
 
     def total_to_json(self) -> dict[str, Json]:
         """Return the row of a total: no session, no agent."""
@@ -108,6 +113,7 @@ def totals(rows: Iterable[Row]) -> list[Row]:
                 one: Any = getattr(row, item.name)
                 before: Any = getattr(whole, item.name)
                 setattr(whole, item.name, max(before, one) if item.name in _MOST else before + one)
+        whole.uses += row.uses
     return list(found.values())
 
 
@@ -185,7 +191,7 @@ class Report:
         return [spread(self.sessions, setting) for setting in settings]
 
 
-KEPT = ("texts used later", "visible", "or by a handle")
+KEPT = ("texts used later", "visible", "or by a handle", *(f"visible {kind}" for kind in KINDS))
 SPREAD = ("+ any", "in all", "95%", "per session", "95%")
 
 
@@ -200,7 +206,8 @@ def _spread_cells(one: Spread) -> tuple[str, ...]:
 
 
 def _kept_cells(row: Row) -> tuple[str, ...]:
-    return row.name, *(f"{ratio(count, row.uses):.3f}" for _, count in row.kept)
+    shares = row.used("visible"), row.used("kept"), *(row.used("visible", [kind]) for kind in KINDS)
+    return row.name, *(f"{share:.3f}" for share in shares)
 
 
 def lines(report: Report, width: int | None = None) -> Iterator[str]:

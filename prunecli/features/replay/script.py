@@ -10,6 +10,7 @@ from prunecli.context.render import NO_OUTPUT
 from prunecli.context.spill import Cut
 from prunecli.context.tokens import Sizes, TokenCounter, result_tokens
 from prunecli.features.replay.regret import Quotes, find_quotes
+from prunecli.features.replay.uses import Uses, find_uses
 from prunecli.model.events import (
     AssistantMessage,
     Attached,
@@ -106,6 +107,11 @@ class Script:
     def quotes(self) -> Quotes:
         """The passages of earlier messages that responses quote."""
         return find_quotes((step.source, step.event) for step in self.steps)
+
+    @cached_property
+    def uses(self) -> Uses:
+        """The names and constraints of earlier messages that responses use."""
+        return find_uses((step.source, step.event) for step in self.steps)
 
     @cached_property
     def requests(self) -> tuple[Step, ...]:
