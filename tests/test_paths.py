@@ -64,6 +64,7 @@ def test_an_installed_package_ignores_what_lies_beside_it(tmp_path):
     assert places.themes == package / "themes"
 
 
+@pytest.mark.slow
 def test_what_is_built_carries_its_themes_and_the_marker_of_its_types(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
@@ -109,6 +110,7 @@ def test_what_is_built_carries_its_themes_and_the_marker_of_its_types(tmp_path):
     assert done.stdout.split() == [str(len(list((ROOT / "themes").iterdir())))], done.stderr
 
 
+@pytest.mark.slow
 def test_the_source_distribution_is_smaller_than_five_megabytes(tmp_path):
     """The token table takes 2 of them, so that counting starts in 8 ms and 3 MB instead of 220 ms and 72 MB."""
     build = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"

@@ -27,6 +27,7 @@ async def test_a_failure_in_the_background_is_told_in_one_line() -> None:
     assert waiting.cancelled()
 
 
+@pytest.mark.slow
 def test_a_test_that_leaves_a_failed_task_fails(pytester: pytest.Pytester) -> None:
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text("utf-8"))
     pytester.makeini("[pytest]\nasyncio_mode = auto\n")

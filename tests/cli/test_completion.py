@@ -151,6 +151,7 @@ def test_zsh_completes_after_the_installation(home: dict[str, str]) -> None:
         completed(home, ["zsh", "-i"], typed, expected.removeprefix(typed[:-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("fish"), reason="no fish here")
 def test_fish_completes_after_the_installation(home: dict[str, str]) -> None:
     install(home, "fish")

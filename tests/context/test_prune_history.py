@@ -299,6 +299,7 @@ def cached(records: list[Record], shares: list[float]) -> list[Record]:
     return [Record(seq, 1_700_000_000_000 + seq, event) for seq, event in enumerate(log)]
 
 
+@pytest.mark.slow
 @given(sessions(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
 @settings(max_examples=40, deadline=None)
 def test_the_figures_add_up(records: list[Record], shares: list[float]) -> None:

@@ -278,6 +278,7 @@ async def long_session(folder: Path) -> Path:
     return await closed(runtime)
 
 
+@pytest.mark.slow
 def test_a_long_session_is_read_to_its_end(tmp_path: Path, runner: asyncio.Runner) -> None:
     path = runner.run(long_session(tmp_path))
     runtime = start(tmp_path)

@@ -326,6 +326,7 @@ async def test_a_compressed_stream_is_read_though_none_was_asked_for():
         assert (await response_of(provider)).content == (Text("Hi"),)
 
 
+@pytest.mark.slow
 async def test_other_work_goes_on_while_a_compressed_flood_of_empty_lines_is_read():
     """A gigabyte of line ends in one megabyte: it is left after a few megabytes, with turns for the loop before."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)

@@ -255,6 +255,7 @@ def shown_later(runtime: Runtime, seq: int, sent: list[int]) -> bool:
     )
 
 
+@pytest.mark.slow
 async def test_whatever_is_forged_the_first_request_with_it_is_named(tmp_path: Path) -> None:
     runtime = await long_session(tmp_path)
     path = await closed(runtime)

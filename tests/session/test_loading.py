@@ -41,6 +41,7 @@ def in_steps(path: Path, *, writable: bool = False) -> tuple[Session, list[Recor
             return end.value, told
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(logs(), st.sampled_from([300, 4_000]), st.binary(max_size=40))
 def test_in_steps_it_is_the_session_that_is_read_at_once(
@@ -60,6 +61,7 @@ def test_in_steps_it_is_the_session_that_is_read_at_once(
     assert stepped.context.counts.context_tokens == whole.context.counts.context_tokens
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(logs(), st.integers(1, 3_000))
 def test_the_tail_is_the_end_of_what_the_whole_file_gives(

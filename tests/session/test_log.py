@@ -56,6 +56,7 @@ def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
     assert read_log(tmp_path / "s.jsonl").records == records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_of_a_damaged_line_that_is_longer_than_any_record_only_the_beginning_is_kept(
     tmp_path: Path, end: bytes

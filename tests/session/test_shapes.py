@@ -42,6 +42,7 @@ def test_the_sample_holds_every_kind_of_record_and_nothing_is_wrong_with_it(tmp_
     assert session.records == records
 
 
+@pytest.mark.slow
 @given(mutated())
 @settings(max_examples=30, deadline=None)
 def test_no_shape_of_a_record_keeps_a_session_from_being_used(

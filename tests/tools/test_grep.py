@@ -351,6 +351,7 @@ async def test_ripgrep_and_our_own_search_give_the_same_text(tree: Path, given: 
 texts = st.lists(st.text(st.sampled_from("ab é\r\t"), max_size=6), max_size=12).map("\n".join)
 
 
+@pytest.mark.slow
 @needs_ripgrep
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(

@@ -60,6 +60,7 @@ async def test_the_default_page_has_two_thousand_lines(tools: Caller, workspace:
     assert text.endswith("2000\n[lines 1-2000 of 5321; continue with offset=2001]")
 
 
+@pytest.mark.slow
 async def test_the_text_of_a_long_pdf_comes_in_pages_too(tools: Caller, workspace: Path) -> None:
     (workspace / "f.pdf").write_bytes(pdf(*(f"words of {number}" for number in range(1, 801))))
     text = await tools.text("read", path="f.pdf")

@@ -414,6 +414,7 @@ async def test_esc_a_command_and_esc_are_not_esc_twice(tmp_path: Path) -> None:
         await s.until(lambda: s.app.screen is not s.frame)
 
 
+@pytest.mark.slow
 async def test_a_prompt_that_no_request_can_hold_is_refused_and_comes_back(tmp_path: Path) -> None:
     async with shown(tmp_path, [says("ok")]) as s:
         await paste(s, "x" * 31_000_000)

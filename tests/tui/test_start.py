@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "anthropic",
@@ -41,6 +43,7 @@ def modules(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_the_first_frame_waits_for_textual_and_for_little_else() -> None:
     bare = modules("import textual.app, textual.drivers.linux_driver, textual.widgets._text_area")
     ours = modules("import prunecli.tui.app") - bare

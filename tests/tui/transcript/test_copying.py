@@ -1,5 +1,6 @@
 """What a selection says: words within an element, Markdown over its borders."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ def test_the_sample_looks_the_same_when_its_copy_is_shown() -> None:
     assert shown(copied(MARKDOWN)) == shown(MARKDOWN)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(ELEMENTS), min_size=2, max_size=8), st.sampled_from([20, 60, 150]))
 @settings(max_examples=100, deadline=None)
 def test_what_is_copied_looks_the_same_when_it_is_shown(elements: list[str], width: int) -> None:

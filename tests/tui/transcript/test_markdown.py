@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_a_document_looks_as_it_should():
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
 def test_a_streamed_document_looks_like_a_whole_one(sizes: list[int]):
@@ -156,6 +158,7 @@ def test_text_of_any_kind_can_be_laid_out_at_any_width():
             assert row.strip(width, DRESS).cell_length == width
 
 
+@pytest.mark.slow
 def test_huge_single_blocks_are_laid_out_in_pieces():
     """A line of a megabyte."""
     randomly = random.Random(1)

@@ -1,5 +1,6 @@
 """How styled text is wrapped into rows."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len, get_character_cell_size
@@ -58,6 +59,7 @@ def test_rows_can_be_joined_to_what_was_wrapped(parts: list[str], width: int, ha
     assert out[0].join is None
 
 
+@pytest.mark.slow
 def test_characters_taken_for_narrow_are_narrow():
     wrong = [
         hex(c)
