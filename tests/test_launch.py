@@ -12,6 +12,7 @@ from prunecli.cli.demo import PRICES
 from prunecli.cli.launch import demo_launch, launch
 from prunecli.commands.command import Quit, run_line
 from prunecli.front.presentation.completion import as_command
+from prunecli.providers import endpoints
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import reconfiguring
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
@@ -52,9 +53,12 @@ def test_a_headless_start_that_is_refused_leaves_the_garbage_collector_on(tmp_pa
 
 
 def test_no_key_reaches_a_child(tmp_path: Path) -> None:
-    runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path, ANTHROPIC_API_KEY="sk-ant-secret-123456"))
+    given = {one.key_variable: f"secret-of-{one.name}" for one in endpoints.KNOWN.values()}
+    kept = {"HF_TOKEN": "the-users-own"}
+    runtime = make_runtime(Launch(cwd=tmp_path), environ(tmp_path, **given, **kept, COPY="secret-of-zai"))
     for env in (runtime.setup.child_env, runtime.setup.approved_env):
-        assert "sk-ant-secret-123456" not in "".join(env.values())
+        assert "secret-of" not in "".join(env.values())
+        assert env["HF_TOKEN"] == "the-users-own"
 
 
 def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path) -> None:

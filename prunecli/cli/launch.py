@@ -96,7 +96,7 @@ def launch(
 def _made(asked: Launch, environ: Mapping[str, str]) -> "Runtime":
     """Create the runtime, then hide the environment from other processes."""
     runtime = make.make_runtime(replace(asked, cwd=asked.cwd or working_directory()), environ)
-    environment.hide_environment()
+    environment.hide_environment(runtime.config.key_variables)
     return runtime
 
 

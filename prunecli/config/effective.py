@@ -165,10 +165,9 @@ class Config:
 
     @property
     def key_variables(self) -> tuple[str, ...]:
-        """The variables with the keys of all configured services."""
-        services = [self.service(name) for name in (self.model.name, *self.models)]
-        keys = [one.endpoint.keys if one.endpoint else self.providers.keys(one.provider) for one in services]
-        return tuple(dict.fromkeys(name for one in keys for name in (one.key_variable, one.token_variable)))
+        """The variables with the keys of all services that `/model` can reach."""
+        used = (self.service(name).provider for name in (self.model.name, *self.models))
+        return tuple(dict.fromkeys(name for one in self.providers.all_keys(used) for name in one.variables))
 
     def origin(self, key: str) -> str:
         """Return the source of a dotted key's value: "default", "~/.config/prunecli/config.toml:12",

@@ -4,7 +4,8 @@ A file's name is the provider's name. Listing imports nothing; a file is importe
 imports its SDK only before a request.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +46,10 @@ class Keys:
     token_variable: str = ""
     bearer: bool = False
     required: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.key_variable, self.token_variable)))
 
     @property
     def hint(self) -> str:
@@ -152,6 +157,16 @@ class Providers(NamedTuple):
         """Return the sources of a provider's credential. For a provider without one, return those of the default
         provider, so that a key can be entered."""
         return self.definition(name).KEYS or cast("Keys", self.definition(DEFAULT).KEYS)
+
+    def all_keys(self, used: Iterable[str]) -> Iterator[Keys]:
+        """Yield the sources of the credentials of all known endpoints, and of the providers that are used. A plugin's
+        provider that cannot be imported has none."""
+        for name in dict.fromkeys((DEFAULT, *self.brought, *used)):
+            with suppress(ConfigError):
+                one = self.definition(name)
+                yield from (endpoint.keys for endpoint in getattr(one, "ENDPOINTS", {}).values())
+                if one.KEYS is not None:
+                    yield one.KEYS
 
     def options_class(self, name: str) -> type | None:
         """Return a provider's `Options`; None if it declares none or does not exist."""

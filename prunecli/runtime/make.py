@@ -72,7 +72,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         raise UsageError(NO_KEY, f"set {keys.key_variable}, {NO_KEY_HINT}")
     folders, waiting = launch_flags.folders(asked, store, cwd, places.home)
     added = Added(folders)
-    child = child_environment(environ, (keys.key_variable, keys.token_variable, *config.key_variables))
+    child = child_environment(environ, (*keys.variables, *config.key_variables))
     setup = Setup(
         places,
         cwd,

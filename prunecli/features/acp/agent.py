@@ -24,6 +24,7 @@ from prunecli.features.acp.texts import noticed
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import NO_KEY, make_runtime
 from prunecli.session.store import Store
+from prunecli.tools.processes.environment import hide_environment
 from prunecli.util.errors import PromptBlocked, PrunecliError, SessionNotFound, Unauthorized, UsageError
 from prunecli.util.launch_options import Launch
 from prunecli.util.paths import Places
@@ -199,6 +200,7 @@ class EditorAgent:
     def _made(self, folder: Path, path: Path | None, *, fork: bool) -> Runtime:
         """Make the runtime, in a thread: a long session takes seconds to read."""
         runtime = make_runtime(replace(self._asked, cwd=folder), self._environ)
+        hide_environment(runtime.config.key_variables)
         if path is not None:
             runtime.open_session(path, fork=fork)
         return runtime

@@ -30,7 +30,7 @@ _PR_SET_DUMPABLE = 4
 def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> frozenset[str]:
     """Return the variables that contain one of prunecli's credentials or a copy of one, and all named ANTHROPIC_*.
 
-    `keys` are the variables of the provider in use.
+    `keys` are the variables of all known endpoints' keys.
 
     The user's other credentials (GITHUB_TOKEN, AWS_*) stay, because commands need them.
     """
@@ -68,8 +68,8 @@ def _names_secret(name: str) -> bool:
     return any(word in name.upper() for word in _SECRET_WORDS)
 
 
-def hide_environment() -> None:
-    """Hide this process's environment from other processes of the same user. Call it once, at startup.
+def hide_environment(keys: Collection[str] = ()) -> None:
+    """Hide this process's environment from other processes of the same user. `keys` as in `secret_names`.
 
     On Linux the process becomes non-dumpable: only root can read /proc/PID/environ, fd and mem or attach ptrace, and
     no core files are written. For root and on other systems, the values of `secret_names` are overwritten in the
@@ -78,13 +78,13 @@ def hide_environment() -> None:
     import ctypes  # takes 5 ms, and only the program itself needs it
 
     library = ctypes.CDLL(None)
-    for address, name, value in _entries(ctypes, library):
+    for address, name, value in _entries(ctypes, library, keys):
         ctypes.memset(address + len(name) + 1, 0, len(value))
     if sys.platform == "linux":
         library.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def _entries(ctypes: Any, library: Any) -> list[tuple[int, bytes, bytes]]:
+def _entries(ctypes: Any, library: Any, keys: Collection[str]) -> list[tuple[int, bytes, bytes]]:
     """Return the address, name and value of each secret variable in the C library's environment block."""
     try:
         block = ctypes.POINTER(ctypes.c_void_p).in_dll(library, "environ")
@@ -97,5 +97,5 @@ def _entries(ctypes: Any, library: Any) -> list[tuple[int, bytes, bytes]]:
             entries.append((address, name, value))
         index += 1
     text = {name: (os.fsdecode(name), os.fsdecode(value)) for _, name, value in entries}
-    secret = secret_names(dict(text.values()))
+    secret = secret_names(dict(text.values()), keys)
     return [entry for entry in entries if text[entry[1]][0] in secret]

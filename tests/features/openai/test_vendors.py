@@ -10,13 +10,17 @@ import pytest
 from prunecli.commands.command import Say, run_line
 from prunecli.config.credentials import connection_for, provider_for
 from prunecli.config.sources import load
+from prunecli.features.openai.endpoints import KNOWN
 from prunecli.model.events import AssistantMessage
 from prunecli.model.messages import Thinking
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import Runtime, Setup
+from prunecli.runtime.make import make_runtime
 from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.trust import TrustStore
+from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError
+from prunecli.util.launch_options import Launch
 from prunecli.util.paths import Places
 from tests.endpoint.script import Call, Reply
 from tests.endpoint.script import Thinking as Thought
@@ -27,7 +31,7 @@ from tests.openai_endpoint.server import OpenAiEndpoint
 KEYS = {
     "OPENAI_API_KEY": "sk-openai-0123456789",
     "ANTHROPIC_API_KEY": "sk-ant-0123456789",
-    "GROQ_API_KEY": "gsk-1",
+    "GROQ_API_KEY": "gsk-0123456789",
 }
 
 RULES = OpenAiRules(key=KEYS["OPENAI_API_KEY"], lenient=True)
@@ -50,10 +54,10 @@ def loaded(folder: Path, *sets: str, toml: str = "", **environ: str) -> Any:
         ("", "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta/openai", None),
         ("", "claude-sonnet-5", "", "sk-ant-0123456789"),
         ('[model]\nprovider = "openai"\n', "anything", "https://api.openai.com/v1", "sk-openai-0123456789"),
-        ('[model]\nendpoint = "groq"\n', "openai/gpt-oss-120b", "https://api.groq.com/openai/v1", "gsk-1"),
+        ('[model]\nendpoint = "groq"\n', "openai/gpt-oss-120b", "https://api.groq.com/openai/v1", "gsk-0123456789"),
         ('[model]\nendpoint = "openrouter"\n', "gpt-5.5", "https://openrouter.ai/api", None),
         ('[model]\nprovider = "openai"\nendpoint = "openrouter"\n', "gpt-5.5", "https://openrouter.ai/api/v1", None),
-        ('[models.x]\nendpoint = "groq"\n', "x", "https://api.groq.com/openai/v1", "gsk-1"),
+        ('[models.x]\nendpoint = "groq"\n', "x", "https://api.groq.com/openai/v1", "gsk-0123456789"),
         ('[models.x]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n', "x", "http://127.0.0.1:9/v1",
          "sk-openai-0123456789"),
         ('[model]\nbase_url = "https://mine.example"\n', "gpt-5.5", "https://mine.example", "sk-ant-0123456789"),
@@ -120,7 +124,7 @@ def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Ru
         return load(places, cwd, environ, sets=sets, trusted=trusted)
 
     config = load_config(True)
-    plain = unattended_environment(environ)
+    plain = unattended_environment(child_environment(environ, config.key_variables))
     setup = Setup(
         places, cwd, config, plain, plain, True, "linux, /bin/sh", load_config=load_config,
         trust_store=TrustStore(places.trust_store), zone=UTC, environ=environ,
@@ -195,6 +199,39 @@ async def test_thinking_of_gpt_is_kept_for_gpt(tmp_path: Path, both: tuple[Endpo
     assert kinds == ["message", "reasoning", "message", "message", "message", "message"]
     assert (claude.rejected, gpt.rejected) == ([], [])
     assert isinstance(answers(runtime)[0].content[0], Thinking)
+    await runtime.close()
+
+
+def test_a_command_gets_no_key_of_any_endpoint(tmp_path: Path) -> None:
+    given = {one.key_variable: f"secret-of-{one.name}" for one in KNOWN.values()}
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-ant-1", **given}
+    runtime = make_runtime(Launch(cwd=tmp_path), {**environ, "COPY": "secret-of-groq", "MINE": "kept"})
+    for env in (runtime.setup.child_env, runtime.setup.approved_env):
+        assert "secret-of" not in "".join(env.values())
+        assert env["MINE"] == "kept"
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+async def test_a_key_is_sent_to_its_own_endpoint_and_nowhere_else(
+    tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint], wire: str
+) -> None:
+    claude, gpt = both
+    call = Call("bash", {"command": "env"})
+    claude._service._player._script = gpt._service._player._script = (Reply([call]), "Done.")
+    runtime = opened(tmp_path, claude, gpt, wire)
+    runtime.gatekeeper.mode = "auto"
+    await runtime.submit("Say what is in the environment.")
+    assert "SHELL=/bin/sh" in claude.requests[-1].body.decode()
+    run_line(runtime, "/model gpt-5.5")
+    await runtime.submit("And you.")
+    for model in ("claude-sonnet-4-6", "gpt-5.5"):
+        await runtime.connections.of(model).models()
+    for endpoint, own in ((claude, "ANTHROPIC_API_KEY"), (gpt, "OPENAI_API_KEY")):
+        asked = [*endpoint.requests, *endpoint._service.others]
+        assert {name for name, key in KEYS.items() for one in asked if key in str(one.headers)} == {own}
+        assert not [key for key in KEYS.values() for one in asked if key in one.body.decode()]
+    assert runtime.session.path is not None
+    assert not [key for key in KEYS.values() if key in runtime.session.path.read_text()]
     await runtime.close()
 
 
