@@ -1,5 +1,6 @@
 """The provider `openai`: endpoints of OpenAI's Responses API and Chat Completions. Imports no SDK."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -24,7 +25,8 @@ INSTALL = (
     "pip install 'prunecli[openai]' (or pipx inject prunecli openai, uv tool install 'prunecli[openai]')"
 )
 _OPENAI = KNOWN["openai"]
-KEYS = _OPENAI.keys
+KEYS = replace(_OPENAI.keys, required=False)
+"""Those of OpenAI, for a server of the user's own too, which may need none: `needs_key` tells."""
 ENDPOINTS = KNOWN
 
 

@@ -15,6 +15,7 @@ from json import dumps
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, at_rest
+from prunecli.config.credentials import keys_of, misses_key
 from prunecli.features.subagents import task_view
 from prunecli.features.subagents.definitions import (
     GENERAL,
@@ -41,12 +42,13 @@ from prunecli.model.requests import PREAMBLE, TASK, system_texts
 from prunecli.runtime.definition_folders import Shelf, folders
 from prunecli.runtime.host import Host
 from prunecli.runtime.preamble import preamble
+from prunecli.runtime.toolbox import fit_tools
 from prunecli.safety.project_settings import down_to
 from prunecli.session.session import FEATURES, Session
 from prunecli.session.store import free_path
 from prunecli.tools.registry import canonical
 from prunecli.tools.tool import ToolOutput
-from prunecli.util.errors import ProviderError, PrunecliError, SessionCorrupt, ToolError
+from prunecli.util.errors import ConfigError, ProviderError, PrunecliError, SessionCorrupt, ToolError
 
 SIDE_BY_SIDE = 4
 """Maximum tasks that run at a time; others wait."""
@@ -174,9 +176,17 @@ class Subagents:
                 await child.host.parts.finish()
                 child.session.close()
 
+    def _check_key(self, model: str) -> None:
+        """Raise ConfigError if a model of another endpoint than the session's has no key."""
+        config, setup = self._host.config, self._host.setup
+        elsewhere = config.service(model) != config.service(self._host.model_name)
+        if elsewhere and misses_key(model, config, setup.environ, setup.places):
+            raise ConfigError(f"{model} needs a key ({keys_of(config, model).key_variable})")
+
     async def _child(self, parent: Session, call_id: str, agent: Definition, description: str) -> Child:
-        """Return the task of a call, with its session left by a crash or a new one."""
+        """Return the task of a call, with its session left by a crash or a new one. Raises PrunecliError."""
         host, model = self._host, self.model_of(agent)
+        self._check_key(model)
         number, seq = number_of(parent.records, call_id)
         tools = [
             one
@@ -265,7 +275,7 @@ class Subagents:
         host = child.host
         return preamble(
             host.setup,
-            host.tools.values(),
+            fit_tools(host).values(),
             child.begun,
             window=host.choices.window,
             trusted=host.gatekeeper.trusted,

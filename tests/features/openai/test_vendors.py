@@ -11,13 +11,15 @@ from prunecli.commands.command import Say, run_line
 from prunecli.config.credentials import connection_for, provider_for
 from prunecli.config.sources import load
 from prunecli.features.openai.endpoints import KNOWN
-from prunecli.model.events import AssistantMessage
+from prunecli.model.events import AssistantMessage, AttemptBilled
 from prunecli.model.messages import Thinking
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import Runtime, Setup
 from prunecli.runtime.make import make_runtime
 from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.trust import TrustStore
+from prunecli.session.log import read_log
+from prunecli.session.verify import verify_session
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError
 from prunecli.util.launch_options import Launch
@@ -112,7 +114,7 @@ def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Ru
     """A runtime on both."""
     environ = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", **KEYS}
     places, cwd = Places.of(environ), folder / "work"
-    cwd.mkdir(parents=True)
+    cwd.mkdir(parents=True, exist_ok=True)
     (cwd / "a.txt").write_text("some words\n" * 400)
     sets = (
         f"model.base_url={claude.base_url}", "model.name=claude-sonnet-4-6", "model.thinking=2000",
@@ -202,6 +204,15 @@ async def test_thinking_of_gpt_is_kept_for_gpt(tmp_path: Path, both: tuple[Endpo
     await runtime.close()
 
 
+def test_a_server_of_the_users_own_needs_no_key_and_openai_does(tmp_path: Path) -> None:
+    def names(*sets: str) -> str:
+        asked = Launch(cwd=tmp_path, sets=("model.provider=openai", "model.name=smol", *sets))
+        return make_runtime(asked, {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}).model_name
+
+    assert names("model.base_url=http://127.0.0.1:9/v1") == "smol"
+    assert names() == "demo"
+
+
 def test_a_command_gets_no_key_of_any_endpoint(tmp_path: Path) -> None:
     given = {one.key_variable: f"secret-of-{one.name}" for one in KNOWN.values()}
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "sk-ant-1", **given}
@@ -239,4 +250,56 @@ async def test_a_model_without_a_key_says_so(tmp_path: Path, both: tuple[Endpoin
     runtime = opened(tmp_path, *both, "chat")
     said = " ".join(one.text for one in run_line(runtime, "/model far") if isinstance(one, Say))
     assert "No API key. /login to add one" in said
+    await runtime.close()
+
+
+def agent(runtime: Runtime, model: str) -> Call:
+    """A call of a subagent that uses this model."""
+    folder = runtime.setup.cwd / ".claude" / "agents"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "far.md").write_text(f"---\nname: far\ndescription: d\nmodel: {model}\n---\nYou look.")
+    return Call("task", {"prompt": "Look at a.txt.", "description": "look", "agent": "far"})
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+@pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-5.5"])
+async def test_a_subagent_uses_the_other_vendor(
+    tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint], wire: str, model: str
+) -> None:
+    claude, gpt = both
+    other = "gpt-5.5" if model.startswith("claude") else "claude-sonnet-4-6"
+    runtime = opened(tmp_path, claude, gpt, wire)
+    run_line(runtime, f"/model {model}")
+    host, far = (claude, gpt) if model.startswith("claude") else (gpt, claude)
+    host._service._player._script = (Reply([agent(runtime, other)]), "Done.")
+    look = Call("read", {"path": "a.txt"})
+    far._service._player._script = (
+        Reply([Thought("Let me see."), look]),
+        Reply([Thought("So."), "Some words."]),
+    )
+    done = await runtime.submit("Start a task.")
+    assert (done.reason, claude.rejected, gpt.rejected) == ("finished", [], [])
+    assert "Some words." in host.requests[-1].body.decode()
+    assert "Let me see." not in host.requests[-1].body.decode()
+    assert "You look." in far.requests[0].body.decode()
+    has_patch = [b'"apply_patch"' in one.requests[0].body for one in (claude, gpt)]
+    assert has_patch == [False, True], "each session has the tools of the model that it began with"
+    bills = [one.event for one in runtime.session.records if isinstance(one.event, AttemptBilled)]
+    assert [(one.model, one.reason) for one in bills] == [(other, "task")] * 2
+    assert runtime.session.path is not None
+    for path in sorted(runtime.session.path.parent.glob("*.jsonl")):
+        report = verify_session(path, read_log(path))
+        assert report.clean, report.lines
+    await runtime.close()
+
+
+async def test_a_subagent_whose_vendor_has_no_key_says_so_to_the_model(
+    tmp_path: Path, both: tuple[Endpoint, OpenAiEndpoint]
+) -> None:
+    claude, gpt = both
+    runtime = opened(tmp_path, claude, gpt, "chat")
+    claude._service._player._script = (Reply([agent(runtime, "far")]), "I do it myself.")
+    done = await runtime.submit("Start a task.")
+    assert done.reason == "finished"
+    assert "The task could not begin: far needs a key (XAI_API_KEY)" in claude.requests[-1].body.decode()
     await runtime.close()
