@@ -264,8 +264,8 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
     """Return the cost of a request in US dollars; None if a price is unknown.
 
     If the endpoint does not report how long it keeps what it wrote to its cache, that is `ttl`. Cached tokens without
-    their own price cost the same as input. The length of the prompt selects the price band; pass `prompt_tokens` if
-    the usage is a part or a sum of requests.
+    their own price, or written for nothing, cost the same as input. The length of the prompt selects the price band;
+    pass `prompt_tokens` if the usage is a part or a sum of requests.
     """
     prices = info.prices_for(usage.prompt_tokens if prompt_tokens is None else prompt_tokens)
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
@@ -277,8 +277,8 @@ def cost(usage: Usage, info: ModelInfo, ttl: CacheTtl, prompt_tokens: int | None
         (usage.input_tokens, prices.input, None),
         (usage.output_tokens, prices.output, None),
         (read, prices.cache_read, prices.input),
-        (written - min(hour, written), prices.cache_write_5m, prices.input),
-        (min(hour, written), prices.cache_write_1h, prices.input),
+        (written - min(hour, written), prices.cache_write_5m or prices.input, None),
+        (min(hour, written), prices.cache_write_1h or prices.input, None),
     ):
         each = instead if price is None else price
         if tokens and each is None:
