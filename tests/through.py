@@ -23,7 +23,7 @@ from tests.endpoint.script import Call, Reply
 from tests.endpoint.script import Text as Words
 from tests.endpoint.script import Thinking as Thought
 from tests.openai_endpoint.cache import PromptUsage
-from tests.openai_endpoint.replies import Asked, chat_pieces, responses_pieces
+from tests.openai_endpoint.replies import FINISH, Asked, chat_pieces, responses_pieces
 from tests.openai_endpoint.rules import CHAT, RESPONSES, Issued, OpenAiRules, check
 
 MODEL = "gpt-5.5"
@@ -73,7 +73,8 @@ class ThroughWire:
     def _read(self, request: Request, response: Response) -> Response:
         """The response after its way over the wire."""
         blocks = [_scripted(block) for block in response.content]
-        if None in blocks or (response.content and isinstance(response.content[-1], Thinking)):
+        ends_so = response.stop_reason in FINISH
+        if None in blocks or not ends_so or (response.content and isinstance(response.content[-1], Thinking)):
             return response  # what only the Messages API has
         reply = Reply([one for one in blocks if one is not None], stop_reason=response.stop_reason)
         self._count += 1
@@ -103,7 +104,7 @@ class ThroughWire:
 
 def _scripted(block: Any) -> Any:
     match block:
-        case Text(text, ()):
+        case Text(text, ()) if text:
             return Words(text)
         case Thinking(thinking, _):
             return Thought(thinking)

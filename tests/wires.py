@@ -28,3 +28,10 @@ def over_wire(provider: Any) -> Any:
     if _current[0] == WIRES[0]:
         return provider
     return import_module("tests.through").ThroughWire(provider, _current[0])
+
+
+def over_wires(connections: Any) -> None:
+    """Play all providers of a runtime so."""
+    made = connections.provider_for
+    connections.provider_for = lambda model: over_wire(made(model))
+    connections.renew()

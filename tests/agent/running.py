@@ -25,6 +25,7 @@ from prunecli.tools.prun_with_memo import PrunWithMemo
 from prunecli.tools.tool import FilesSeen, Tool, ToolContext, ToolOutput, text_output
 from prunecli.util.errors import ToolError
 from tests.session.points import content
+from tests.wires import over_wire
 
 
 class Echo:
@@ -87,6 +88,7 @@ class Bench:
     cost: Callable[[Usage], float] = lambda _: 0.0
 
     def __post_init__(self) -> None:
+        self.provider = over_wire(self.provider)
         self.asked: list[Asked] = []
         self.told: list[object] = []
         self.echo, self.change = Echo(), Change()

@@ -14,6 +14,7 @@ from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.util.launch_options import Launch
 from tests.endpoint import Call, Endpoint, Reply, Thinking
+from tests.wires import over_wires
 
 OPUS = "claude-opus-5-5"
 KEY = "sk-ant-test-0000000000"
@@ -63,6 +64,7 @@ async def session(
     )
     asked = Launch(headless=True, trust=True, cwd=cwd, sets=quiet, flags={"--model": model}, **more)
     runtime = make_runtime(asked, environment(tmp_path, endpoint, key))
+    over_wires(runtime.connections)
     try:
         yield runtime
     finally:

@@ -21,6 +21,7 @@ from tests import preloaded
 from tests.e2e.twenty_turns import PRUNING, project, replies
 from tests.endpoint import Call, Endpoint, Reply, Rules, Stall, serve
 from tests.waiting import until
+from tests.wires import over_wires
 
 DEADLINE = 60
 
@@ -51,7 +52,9 @@ def runtime_for(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Runtime:
         flags={"--permission-mode": "auto"},
         **more,
     )
-    return make_runtime(asked, environment(tmp_path, endpoint.base_url))
+    runtime = make_runtime(asked, environment(tmp_path, endpoint.base_url))
+    over_wires(runtime.connections)
+    return runtime
 
 
 async def test_a_session_of_twenty_turns_is_accepted_request_by_request(tmp_path: Path) -> None:
@@ -158,6 +161,7 @@ async def test_a_session_that_outgrows_its_window_is_pruned_before_the_endpoint_
         )
         asked = Launch(headless=True, trust=True, cwd=cwd, sets=sets)
         runtime = make_runtime(asked, environment(tmp_path, endpoint.base_url))
+        over_wires(runtime.connections)
         done = await runtime.submit("read the notes again and again")
         assert done.reason == "finished", done.note
         await runtime.close()
