@@ -51,7 +51,10 @@ def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
     messages = context.messages()
     request = replace(
         _request(
-            context, model, messages, cache_marks(context, len(messages), cut) if model.breakpoints else ()
+            context,
+            model,
+            messages,
+            cache_marks(context, len(messages), cut, model.name) if model.breakpoints else (),
         ),
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
@@ -215,8 +218,9 @@ def _head(context: Context, seq: int) -> int:
     return exchange.seq if exchange else seq
 
 
-def cache_marks(context: Context, count: int, cut: int = 0) -> tuple[int, ...]:
-    """Return those of the first `count` messages that get a cache breakpoint.
+def cache_marks(context: Context, count: int, cut: int = 0, model: str = "") -> tuple[int, ...]:
+    """Return those of the first `count` messages that get a cache breakpoint, with the model of the request if it may
+    not be that of the last one.
 
     One is the last message, which caches the whole request. One is the last user message that is unchanged since the
     previous request, so that a later change after it leaves it cached. The endpoint stores prefixes at breakpoints
@@ -229,6 +233,10 @@ def cache_marks(context: Context, count: int, cut: int = 0) -> tuple[int, ...]:
     stable = next((index for index in range(same - 1, -1, -1) if wire.role(index) == "user"), None)
     newest = last if count and wire.role(last) == "user" else None
     stored = wire.group_at(context.cache.stored(wire.items_before(same))) - 1
+    if same < last - 1 or (model and model != context.requested):
+        # Back on another branch, or to another model, which may have more, or less, of it.
+        longest, _ = context.prompts.longest(context.digests(), model or context.requested, 0)
+        stored = longest - 1 if longest else stored
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
         marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}

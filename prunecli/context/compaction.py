@@ -124,7 +124,7 @@ class CompactionPlan:
 
     def expected(self, context: Context, tokens: int) -> CompactionApplied:
         """Return the event for a summary of this many tokens, to tell its effect before there is one."""
-        text = "x" * (CHARS_PER_TOKEN * tokens)
+        text = "x" * round(CHARS_PER_TOKEN * tokens / context.counts.scale.ratio)
         block: dict[str, Json] = {"type": COMPACTION, "content": text, "signature": "expected"}
         event = self.event(context, text, block if self.by_endpoint else None)
         return replace(event, usage=Usage(output_tokens=tokens))

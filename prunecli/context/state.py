@@ -22,6 +22,7 @@ from prunecli.context.item_order import refile
 from prunecli.context.lineage import Lineage
 from prunecli.context.lost_thinking import LostThinking
 from prunecli.context.memo import Memo
+from prunecli.context.prompts import Prompts
 from prunecli.context.prune_history import PruneHistory
 from prunecli.context.summarized import Replaced, compact, take_back
 from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
@@ -82,6 +83,7 @@ class Context:
         self.counts = TokenCounts(counter, factor_of)
         self.thoughts = Thoughts(partial(thinks, self))
         self.prune_history, self.unseen, self.cache = PruneHistory(), LostThinking(self), Cache(self)
+        self.prompts = Prompts()
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
@@ -124,6 +126,10 @@ class Context:
     def sha256(self) -> str:
         """Return the hash chain over preamble and messages, as `RequestSent` records it."""
         return self.wire.digest(self._preamble_digest).hex()
+
+    def digests(self) -> tuple[bytes, ...]:
+        """Return the hash chain: after the preamble, and after each message."""
+        return self.wire.digests(self._preamble_digest)
 
     def dropped(self, exchange: Exchange) -> bool:
         """Return whether the exchange is currently left out."""
@@ -202,6 +208,7 @@ class Context:
         if self._billed:
             self.prune_history.before(record, self)
         self.unseen.before(record)
+        self.prompts.apply(record)
         match record.event:
             case Rewound(to_seq):
                 self._rewind(record.seq, to_seq)

@@ -33,7 +33,7 @@ def between(context: Context, later: Context, market: Market, lost: ThinkingSum 
     if lost is None:
         lost = later.unseen.sum([later.entries[seq] for seq in sorted(dropped - gone)])
     back = later.unseen.sum([later.entries[seq] for seq in sorted(gone - dropped) if later.is_shown(seq)])
-    before, after = _next(context, market), _next(later, market)
+    before, after = _next(context, market), _elsewhere(later, later.counts.context_tokens, market)
     return Impact(before.tokens, after.tokens, 0, _change(context, market, before, after, market), lost, back)
 
 
@@ -69,10 +69,8 @@ def switching(context: Context, name: str, factor: float, market: Market, new: M
     """Return the effect of another model, by its name, its tokens per raw token and its market."""
     thinking = impact(context, [SettingChanged("model.name", name)], market)
     scale = context.counts.scale.for_model(factor)
-    tokens = scale.total(*context.counts.shown)
-    before, still = _next(context, market), cold(context, new)
-    share = tokens / before.tokens if before.tokens else 1.0
-    after = Prompt(tokens, 0 if still else round(_next(context, new).read * share))
+    tokens = scale.total(*context.counts.shown) + thinking.back.tokens - thinking.lost.tokens
+    before, after = _next(context, market), _elsewhere(context, tokens, new)
     change = _change(context, market, before, after, new)
     return Impact(before.tokens, tokens, 0, change, thinking.lost, thinking.back)
 
@@ -86,6 +84,15 @@ def _next(context: Context, market: Market, upto: int | None = None) -> Prompt:
     if upto is not None:
         items = context.cache.stored(min(items, upto))
     return Prompt(counts.context_tokens, counts.fixed + counts.tokens_of(context.items[:items]))
+
+
+def _elsewhere(context: Context, tokens: int, market: Market) -> Prompt:
+    """Return the next request, of this many tokens, of a context on another branch or with another model."""
+    if cold(context, market):
+        return Prompt(tokens, 0)
+    model, since = market.model or context.requested, (market.now or 0) - market.ttl_ms
+    _, read = context.prompts.longest(context.digests(), model, since)
+    return Prompt(tokens, min(tokens, read or context.counts.fixed))
 
 
 def _change(

@@ -80,7 +80,7 @@ def texts(block: Any) -> Iterator[str]:
         case {"type": "tool_result", "content": content}:
             for inner in content:
                 yield from texts(inner)
-        case {"type": "text", "text": words}:
+        case {"type": "text", "text": words} | {"type": "compaction", "content": words}:
             yield words
         case _:
             pass
@@ -152,7 +152,7 @@ def thought_tokens(signature: str) -> int:
 
 
 @dataclass
-class _Summary:
+class Summary:
     """The request for a summary."""
 
     preamble: Preamble
@@ -179,7 +179,7 @@ class Endpoint:
 
     def upcoming(self, context: Context) -> list[Piece]:
         """The next request of a context with its breakpoints."""
-        self.marks = cache_marks(context, len(context.messages()))
+        self.marks = cache_marks(context, len(context.messages()), model=self.model)
         return self.pieces(context)
 
     def read(self, context: Sendable) -> tuple[list[Piece], list[tuple[str, str]]]:
@@ -279,7 +279,7 @@ class Played:
     def ask(self) -> None:
         """A request goes out."""
         for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
-            endpoint.marks = cache_marks(context, len(context.messages()))
+            endpoint.marks = cache_marks(context, len(context.messages()), model=self.model)
         sha256, marks = self.context.sha256(), tuple(self.endpoint.marks)
         sent = RequestSent(self.model, len(self.context.messages()), sha256, marks)
         self.add(sent, bare=replace(sent, cache_marks=tuple(self.unpruned.marks)))
@@ -307,7 +307,7 @@ class Played:
         for endpoint, context in ((self.endpoint, self.context), (self.unpruned, self.bare)):
             request = summary_request(context, ModelSettings(self.model), plan)
             endpoint.marks = request.cache_marks
-            pieces = endpoint.pieces(_Summary(context.preamble, request.messages))
+            pieces = endpoint.pieces(Summary(context.preamble, request.messages))
             usages.append(replace(endpoint.asked(pieces, self.now, self.now), output_tokens=300))
         self.usages.append((self.model, usages[0], usages[1]))
         event = replace(plan.event(self.context, "The gist of it. " * 20, None), model=self.model)
