@@ -33,7 +33,7 @@ from prunecli.model.messages import (
     tool_uses,
 )
 from prunecli.model.notes import notice_parts, opens_turn
-from prunecli.model.requests import ASK
+from prunecli.model.requests import ASK, own_name
 from prunecli.model.touches import Touches, named
 
 EntryKind: TypeAlias = Literal["user", "command", "assistant", "result", "summary"]
@@ -358,7 +358,7 @@ def result_entry(
     record: Record, event: ToolResult, exchange: Exchange, call: ToolUse, entries: Mapping[int, Entry]
 ) -> Entry:
     """Return the entry of a call's result, not yet added to its exchange. `entries` are the earlier entries."""
-    wanted = call.input.get("entry") if call.name == "recall" else None
+    wanted = call.input.get("entry") if own_name(call.name) == "recall" else None
     return Entry(
         record.seq,
         record.timestamp,

@@ -35,7 +35,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import ToolUse, Usage, plain_text
-from prunecli.model.requests import TTL_MS
+from prunecli.model.requests import TTL_MS, own_name
 from prunecli.util.frozen import frozen
 
 if TYPE_CHECKING:
@@ -425,7 +425,7 @@ class PruneHistory:
     def _fetched(self, entry: Entry, call: ToolUse) -> tuple[set[int], set[int]]:
         """Return the earlier results whose sent part this result shows again, withheld or not, and those of which it
         shows the part that was held back."""
-        if call.name == "recall":
+        if own_name(call.name) == "recall":
             wanted = call.input.get("entry")
             found = {wanted} if isinstance(wanted, int) else set[int]()
             return found, found

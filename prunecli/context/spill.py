@@ -26,7 +26,7 @@ from prunecli.context.pages import (
 from prunecli.context.tokens import TokenCounter, image_tokens
 from prunecli.model.events import Spilled, ToolResult
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.requests import ASK, JOBS
+from prunecli.model.requests import ASK, JOBS, own_name
 from prunecli.model.shell import Doubt, parse
 from prunecli.model.todos import TOOL as TODO
 from prunecli.model.touches import Touches
@@ -68,7 +68,7 @@ def kind_of(call: ToolUse, touches: Touches | None) -> Kind | None:
     if touches is None or touches.calls or touches.fetches:
         return "other"
     if touches.is_nothing:
-        return None if call.name in _WHOLE else "bash" if call.name == JOBS else "other"
+        return None if own_name(call.name) in _WHOLE else "bash" if call.name == JOBS else "other"
     if touches.runs:
         return "print" if all(map(prints_files, touches.runs)) else "bash"
     if touches.searches:

@@ -52,15 +52,25 @@ COMPACTION_BETA = "compact-2026-09-04"
 """The beta feature for both, also needed by each later request that contains the block."""
 
 
+_OF_OUR_SERVER = ("mcp__prunecli__", "prunecli_")
+"""What Claude Code, and what OpenCode and others write before the names of our server's tools."""
+
+
 def system_texts(preamble: Json) -> tuple[str, ...]:
     """Return the texts of the system prompt in a value of `PREAMBLE`; () if it has none."""
     return tuple(preamble.get("system") or ()) if isinstance(preamble, Mapping) else ()
 
 
+def own_name(tool: str) -> str:
+    """Return the name of a tool here, also of one that another agent has from `prunecli mcp serve`."""
+    return next((tool.removeprefix(one) for one in _OF_OUR_SERVER if tool.startswith(one)), tool)
+
+
 def tool_names(preamble: Json) -> tuple[str, ...]:
-    """Return the names of the tools in a value of `PREAMBLE`; () if it has none."""
+    """Return our names of the tools in a value of `PREAMBLE`; () if it has none."""
     tools = preamble.get("tools") if isinstance(preamble, dict) else None
-    return tuple(str(tool["name"]) for tool in tools or () if isinstance(tool, dict) and "name" in tool)
+    names = (tool["name"] for tool in tools or () if isinstance(tool, dict) and "name" in tool)
+    return tuple(own_name(str(name)) for name in names)
 
 
 def takes(preamble: Json, tool: str, argument: str) -> bool:
@@ -68,7 +78,7 @@ def takes(preamble: Json, tool: str, argument: str) -> bool:
     if not isinstance(preamble, Mapping) or not preamble.get("tools"):
         return True
     tools = [one for one in preamble["tools"] if isinstance(one, Mapping)]
-    schemas = [one.get("input_schema") for one in tools if one.get("name") == tool]
+    schemas = [one.get("input_schema") for one in tools if own_name(str(one.get("name"))) == tool]
     known = [one.get("properties") for one in schemas if isinstance(one, Mapping)]
     return any(isinstance(one, Mapping) and argument in one for one in known)
 

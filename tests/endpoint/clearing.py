@@ -14,6 +14,7 @@ from tests.endpoint.render import RenderedBlock
 from tests.endpoint.shape import Json, RefusedError, expect, shape, unknown_tag
 
 CLEAR_TOOL_USES = "clear_tool_uses_20250919"
+CLEAR_THINKING = "clear_thinking_20251015"
 _PLACEHOLDER_TOKENS = 7
 """What stands in place of a cleared result."""
 
@@ -55,15 +56,30 @@ def edits_of(management: Json) -> tuple[Edit, ...]:
     """The edits that `context_management` asks for. Raises RefusedError."""
     where = "context_management"
     shape(management, where, {}, {"edits": list})
-    found = [_edit(edit, f"{where}.edits.{at}") for at, edit in enumerate(management.get("edits") or ())]
-    if len(found) > 1:
-        raise RefusedError(f"{where}.edits", f"Strategy '{CLEAR_TOOL_USES}' can only be specified once")
+    edits = management.get("edits") or ()
+    found: list[Edit] = []
+    for at, edit in enumerate(edits):
+        if isinstance(edit, dict) and edit.get("type") == CLEAR_THINKING:
+            _check_thinking(edit, f"{where}.edits.{at}.{CLEAR_THINKING}")
+        else:
+            found.append(_edit(edit, f"{where}.edits.{at}"))
+    for kind, count in ((CLEAR_TOOL_USES, len(found)), (CLEAR_THINKING, len(edits) - len(found))):
+        if count > 1:
+            raise RefusedError(f"{where}.edits", f"Strategy '{kind}' can only be specified once")
     return tuple(found)
+
+
+def _check_thinking(edit: Json, place: str) -> None:
+    """Check an edit of old thinking. All of it is kept here, as Claude Code asks for."""
+    shape(edit, place, {"type": str}, {"keep": None})
+    if (keep := edit.get("keep")) not in (None, "all"):
+        expect(keep, dict, f"{place}.keep")
+        _measure(keep, ("thinking_turns",), f"{place}.keep")
 
 
 def _edit(edit: Json, where: str) -> Edit:
     if not isinstance(edit, dict) or edit.get("type") != CLEAR_TOOL_USES:
-        unknown_tag(edit, (CLEAR_TOOL_USES,), where)
+        unknown_tag(edit, (CLEAR_THINKING, CLEAR_TOOL_USES), where)
     place = f"{where}.{CLEAR_TOOL_USES}"
     fields = {"trigger": dict, "keep": dict, "clear_at_least": dict, "exclude_tools": list}
     shape(edit, place, {"type": str}, {**fields, "clear_tool_inputs": None})

@@ -22,3 +22,8 @@ def install(app: "App") -> None:
         "prunecli.features.proxy.attach:app",
         "See and change what a running proxy sends.",
     )
+    app.subcommand(
+        "mcp serve",
+        "prunecli.features.proxy.mcp_serve:app",
+        "Offer recall and prun to a program behind the proxy.",
+    )

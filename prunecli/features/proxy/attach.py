@@ -2,24 +2,18 @@
 counts from the program's next request on.
 """
 
-import json
 import os
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, TextIO, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
 from prunecli.cli.shared import complaining, single
-from prunecli.features.proxy.hosting import sockets, status_line
-from prunecli.util.errors import SessionNotFound, UsageError
+from prunecli.features.proxy.hosting import status_line
+from prunecli.features.proxy.sockets import Ask, answers, connection
+from prunecli.util.errors import SessionNotFound
 from prunecli.util.sanitize import visible_with_tabs
-
-Ask: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-SECONDS = 30
-"""For an answer of a proxy."""
 
 
 def attach(
@@ -43,11 +37,7 @@ def attach(
 
 def asked_all(environ: dict[str, str]) -> list[tuple[Path, dict[str, Any]]]:
     """Return all conversations of running proxies, each with the socket of its proxy."""
-    rows: list[tuple[Path, dict[str, Any]]] = []
-    for path in sorted(sockets(environ).glob("*.sock")):
-        with suppress(OSError, ValueError, UsageError), connection(path) as ask:
-            rows += [(path, row) for row in ask({})["conversations"]]
-    return rows
+    return [(path, row) for path, answer in answers({}, environ) for row in answer["conversations"]]
 
 
 def _chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path, dict[str, Any]]:
@@ -83,31 +73,6 @@ def _typed(status: Callable[[], str]) -> Iterator[str]:
             return
         if line:
             yield line
-
-
-@contextmanager
-def connection(path: Path) -> Iterator[Ask]:
-    """Yield a function that asks the proxy behind a socket. Raises OSError, ValueError."""
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(SECONDS)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            near = Path(f"/proc/self/fd/{folder}")
-            connection.connect(str(near / path.name if near.exists() else path))
-        finally:
-            os.close(folder)
-        with connection.makefile("rw", encoding="utf-8") as stream:
-            yield lambda asked: _asked(stream, asked)
-
-
-def _asked(stream: TextIO, asked: dict[str, Any]) -> dict[str, Any]:
-    stream.write(json.dumps(asked) + "\n")
-    stream.flush()
-    line = stream.readline()
-    if not line:
-        raise UsageError("the proxy has ended", "`prunecli sessions list` shows its sessions")
-    answer: dict[str, Any] = json.loads(line)
-    return answer
 
 
 app = single(attach)

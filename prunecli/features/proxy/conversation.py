@@ -8,13 +8,15 @@ sent. A message without an edit is sent as the program wrote it.
 import asyncio
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import TypeAlias
 
 from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain
 from prunecli.model.claude import is_bound
+from prunecli.model.codec import content_to_json
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -22,15 +24,17 @@ from prunecli.model.events import (
     RequestSent,
     Rewound,
     SettingChanged,
+    ToolResult,
     UserMessage,
     is_edit,
 )
 from prunecli.model.messages import Json, tool_uses
-from prunecli.model.requests import PREAMBLE, WireMessage, tool_names
+from prunecli.model.requests import PREAMBLE, WireMessage, own_name, tool_names
 from prunecli.providers.provider import Response
 from prunecli.runtime import Runtime
 from prunecli.session.importers.anthropic_messages import events_of
 from prunecli.session.importers.tool_names import Touching
+from prunecli.util.errors import PrunecliError
 
 Span: TypeAlias = tuple[WireMessage, int, int]
 """A message that is sent, and the range of the program's messages that it stands for."""
@@ -55,6 +59,7 @@ class Conversation:
         self.off = ""
         self.turn = asyncio.Lock()
         """Held from a request until its answer is recorded."""
+        self._committing = asyncio.Lock()
         self._program, self._prunes, self._bound = program, prunes, bound
         self._said: list[Message] = []
         self._before: list[int] = []
@@ -63,6 +68,9 @@ class Conversation:
         self._same: dict[tuple[int, int, bytes], bool] = {}
         self._names: dict[str, str] = {}
         self._touching = Touching()
+        self._details: dict[str, Mapping[str, Json]] = {}
+        self._whole: dict[str, list[Message]] = {}
+        """The program's results that are shortened, by call."""
         self._answer: Response | None = None
 
     # The program's history -----------------------------------------------------------------------------------
@@ -96,13 +104,18 @@ class Conversation:
         session = self.runtime.session
         whole = self.runtime.new_context()
         for record in session.records:
+            if isinstance(record.event, ToolResult) and record.event.spilled:
+                record = replace(record, event=replace(record.event, spilled=None))
             if not is_edit(record.event):
                 whole.apply(record)
-        for group, message in zip(whole.messages(), messages, strict=False):
+        groups = whole.messages()
+        for group, message in zip(groups, messages, strict=False):
             if plain([json.loads(group.canonical)]) != plain([message]):
                 break
             self._said.append(message)
             self._before.append(min(seq for seq in group.seqs if seq >= 0) - 1)
+        if self._said and (more := groups[len(self._said) :]):  # the program went back
+            self.runtime.emit(Rewound(min(seq for seq in more[0].seqs if seq >= 0) - 1))
         for record in session.records:
             if isinstance(record.event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(record.event.content))
@@ -112,6 +125,24 @@ class Conversation:
     def _tools(self) -> tuple[str, ...]:
         return tool_names(self.runtime.session.context.settings.get(PREAMBLE))
 
+    # The model's own tools -----------------------------------------------------------------------------------
+
+    def made_call(self, asked: Mapping[str, Json]) -> str:
+        """Return the id of the call in the last answer that a program runs now, "" if it is none of these."""
+        calls = tool_uses(self._answer.content) if self._answer else ()
+        fits = (
+            call.id
+            for call in calls
+            if own_name(call.name) == asked["tool"]
+            and (asked["call"] == call.id if asked["call"] else asked["input"] == call.input)
+            and call.id not in self._details
+        )
+        return next(fits, "")
+
+    def keep_details(self, call: str, details: Mapping[str, Json]) -> None:
+        """Keep the details of a result, which the program sends without them."""
+        self._details[call] = details
+
     # Requests ------------------------------------------------------------------------------------------------
 
     def send(self, request: Incoming, raw: bytes) -> bytes:
@@ -119,17 +150,21 @@ class Conversation:
         and StorageFailed."""
         context = self.runtime.session.context
         self._follow(request)
-        if self._prunes and (self._bound or not is_bound(request.model)):
+        if self._edits(request):
             policy = self.runtime.policy
             if is_bound(request.model):
                 policy = policy._replace(leaves_out=True)
-            for prune in policy.prunes(context):
+            for prune in (*policy.planned_by_model(context), *policy.prunes(context)):
                 self.runtime.emit(prune)
         spans = list(self._spans(context.messages()))
         body = self._body(request, raw, spans)
         marks = tuple(sorted({_number_of(spans, at) for at, _ in request.marks}))
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
+
+    def _edits(self, request: Incoming) -> bool:
+        """Return whether the conversation may be sent other than as it is."""
+        return self._prunes and (self._bound or not is_bound(request.model))
 
     def preview(self, request: Incoming, raw: bytes) -> bytes:
         """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
@@ -149,8 +184,15 @@ class Conversation:
         """Take the answer to the last request. It is recorded in the form in which the program sends it back."""
         self._answer = answer
 
-    def close(self) -> None:
+    async def commit(self) -> None:
+        """Make the session durable. If that fails, the next request passes unpruned, with a line."""
+        async with self._committing:
+            with suppress(PrunecliError):
+                await asyncio.to_thread(self.runtime.session.commit)
+
+    async def close(self) -> None:
         """Record the last answer and close the session. Raises StorageFailed."""
+        await self._committing.acquire()
         if self._answer is not None and not self.off and self._said and self._said[-1]["role"] == "user":
             self.runtime.emit(self._with_usage(AssistantMessage(self._answer.content, self._answer.model)))
         self.runtime.session.close()
@@ -172,20 +214,32 @@ class Conversation:
         if self._answer and not (new and new[0]["role"] == "assistant"):
             self.runtime.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"))
             self._answer = None
+        shortens = self._edits(request) and self.runtime.choices.recall
         for message in new:
-            self._add(message)
+            self._add(message, shortens=shortens)
         self._check(same)
 
-    def _add(self, message: Message) -> None:
+    def _add(self, message: Message, *, shortens: bool) -> None:
         before = self.runtime.session.next_seq - 1
         for event in events_of(message, self._names, "", first=not self._said):
             if isinstance(event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(event.content))
                 event = self._with_usage(event)
             for one in self._touching.events(_prompt(event)):
-                self.runtime.emit(one)
+                self.runtime.emit(self._shortened(one) if shortens else one)
         self._said.append(message)
         self._before.append(before)
+
+    def _shortened(self, event: Event) -> Event:
+        """Return a result with the part of it that is sent, if it is long."""
+        session = self.runtime.session
+        if not isinstance(event, ToolResult):
+            return event
+        event = replace(event, details={**event.details, **self._details.pop(event.tool_use_id, {})})
+        shown = self.runtime.shorten(event, session.next_seq, session.context)
+        if isinstance(shown, ToolResult) and shown.spilled:
+            self._whole[event.tool_use_id] = content_to_json(event.content)
+        return shown
 
     def _with_usage(self, event: AssistantMessage) -> AssistantMessage:
         answer, self._answer = self._answer, None
@@ -206,12 +260,21 @@ class Conversation:
         if same == len(self._said):
             return
         new = [span for span in self._spans(self.runtime.session.context.messages()) if span[2] > same]
-        ours = [json.loads(group.canonical) for group, _, _ in new]
+        ours = [self._unshortened(json.loads(group.canonical)) for group, _, _ in new]
         first = min(
             (at for _, at, _ in new), default=same
         )  # one before `same`, if two of one role are joined
         if plain(ours) != plain(self._said[first:]):
             raise Unlike(f"message {same + 1} has a form that prunecli would write differently")
+
+    def _unshortened(self, message: Message) -> Message:
+        blocks = [
+            {**block, "content": self._whole[id_]}
+            if (id_ := block.get("tool_use_id")) in self._whole
+            else block
+            for block in message["content"]
+        ]
+        return {**message, "content": blocks}
 
     # The way back --------------------------------------------------------------------------------------------
 

@@ -105,5 +105,5 @@ class Conversations:
         """Record what is left, and close all sessions."""
         for conversation in self.all:
             with suppress(PrunecliError):
-                conversation.close()
+                await conversation.close()
             await conversation.runtime.close()

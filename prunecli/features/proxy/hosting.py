@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from prunecli.features.proxy.conversation import Conversation
 from prunecli.features.proxy.conversations import Conversations, HowToPrune
+from prunecli.features.proxy.model_tools import called
 from prunecli.features.proxy.server import Proxy
+from prunecli.features.proxy.sockets import sockets
 from prunecli.front.headless.commands import run_command
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
@@ -111,11 +113,6 @@ async def _served(proxy: Proxy, port: int) -> AsyncIterator[int]:
 # The socket of attach ----------------------------------------------------------------------------------------
 
 
-def sockets(environ: dict[str, str]) -> Path:
-    """Return the folder of the sockets of running proxies."""
-    return Places.of(environ).data / "proxies"
-
-
 @asynccontextmanager
 async def _controlled(conversations: Conversations, environ: dict[str, str]) -> AsyncIterator[None]:
     """Listen for `prunecli attach` on a socket that only this user can open."""
@@ -158,6 +155,8 @@ async def _attached(
 
 
 async def _answer(conversations: Conversations, asked: dict[str, Any]) -> dict[str, Any]:
+    if "tool" in asked:
+        return await called(conversations.all, asked)
     if not asked.get("line"):
         return {"conversations": [summary_of(one) for one in conversations.all]}
     found = next((one for one in conversations.all if one.runtime.session.id == asked.get("id")), None)
@@ -182,6 +181,7 @@ def summary_of(conversation: Conversation) -> dict[str, Any]:
         "model": runtime.model_name,
         "tokens": ledger.context_tokens,
         "pruned": ledger.pruned_tokens,
+        "shortened": ledger.held_words,
         "cost": runtime.bill.cost,
         "saved": runtime.balance.saved or 0.0,
         "off": conversation.off,

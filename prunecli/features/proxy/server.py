@@ -6,7 +6,7 @@ If anything of the engine fails, the request goes through as it came, and one li
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from prunecli.features.proxy.answer import AnswerCopy
 from prunecli.features.proxy.body import Incoming, incoming
 from prunecli.features.proxy.conversation import Conversation
 from prunecli.features.proxy.conversations import Conversations
-from prunecli.util.errors import PrunecliError, UsageError
+from prunecli.util.errors import UsageError
 from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line
 
@@ -93,7 +93,7 @@ class Proxy:
             await asyncio.wait({exchange, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             gone.cancel()
-            if not exchange.done():
+            if not call.answered:  # afterwards, the answer is still recorded
                 exchange.cancel()
             await asyncio.gather(exchange, gone, return_exceptions=True)
         if not exchange.cancelled() and (error := exchange.exception()):
@@ -121,8 +121,7 @@ class Proxy:
                 body, instead=raw, refused=lambda why: self._refused(conversation, request, why)
             )
             conversation.answered(copy.response() if copy else None)
-            with suppress(PrunecliError):  # the next request then passes unpruned, with a line
-                await asyncio.to_thread(conversation.runtime.session.commit)
+        await conversation.commit()
 
     async def _found(self, raw: bytes) -> tuple[Incoming | None, Conversation | None]:
         try:
@@ -165,7 +164,7 @@ class _Call:
     """One request of the program, and the way to answer it."""
 
     def __init__(self, proxy: Proxy, method: str, url: str, headers: Headers, send: Send) -> None:
-        self.method = method
+        self.method, self.answered = method, False
         self._proxy, self._url, self._headers, self._send = proxy, url, headers, send
 
     async def pass_on(
@@ -208,6 +207,7 @@ class _Call:
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
                 if copy:
                     copy.feed(piece)
+        self.answered = True
         await self._send({"type": "http.response.body", "body": b""})
         return copy
 

@@ -1,9 +1,11 @@
 """`prunecli wrap PROGRAM`: run another agent with a proxy in front of its endpoint."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from prunecli.cli.shared import complaining, single
 from prunecli.features.proxy.conversations import HowToPrune
 from prunecli.features.proxy.hosting import Hosting, figures, hosted, summary_of
 from prunecli.features.proxy.server import checked_upstream
+from prunecli.plugins.features import features
 from prunecli.util.errors import UsageError
 from prunecli.util.sanitize import visible
 
@@ -20,6 +23,17 @@ ENDPOINT = "https://api.anthropic.com"
 BASE_URL = "ANTHROPIC_BASE_URL"
 _PATHS = {"opencode": "/v1"}
 """What a program's base URL ends with, for those that leave it to the user."""
+_SERVER = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "prunecli", "mcp", "serve"]}
+_FLAGS: dict[str, tuple[str, ...]] = {
+    "claude": (
+        f"--mcp-config={json.dumps({'mcpServers': {'prunecli': _SERVER}})}",
+        "--allowedTools=mcp__prunecli__recall,mcp__prunecli__prun",
+    )
+}
+"""What gives a program the tools of `prunecli mcp serve`, and lets it call them without a question."""
+_WHOLE = (
+    "Results were sent whole; long ones are shortened for a program with the MCP server `prunecli mcp serve`"
+)
 
 
 def wrap(
@@ -50,7 +64,8 @@ def wrap(
         how = HowToPrune(name, prunes=not dry_run, bound=bound)
         said: list[str] = []
         asked = Hosting(address, environ, how, strategy=strategy, say=said.append)
-        code = asyncio.run(_wrapped(asked, [found, *program[1:]], said))
+        flags = () if dry_run or "mcp" not in features().of("subcommand") else _FLAGS.get(name, ())
+        code = asyncio.run(_wrapped(asked, [found, *flags, *program[1:]], said))
     raise typer.Exit(code)
 
 
@@ -63,12 +78,20 @@ async def _wrapped(asked: Hosting, program: list[str], said: list[str]) -> int:
             code = await child.wait()
         finally:
             signal.signal(signal.SIGINT, before)
-        rows = [summary_of(one) for one in running.conversations.all]
+        conversations = running.conversations.all
+        if (
+            asked.how.prunes
+            and conversations
+            and not any(one.runtime.choices.recall for one in conversations)
+        ):
+            said.append(_WHOLE)
+        rows = [summary_of(one) for one in conversations]
     dearest = max(rows, key=lambda row: float(row["cost"]), default=None)
     for line in dict.fromkeys(said):
         typer.echo(f"prunecli: {line}", err=True)
     if dearest is not None:
         saved = figures(rows) or "Nothing was pruned"
+        saved = "; ".join(filter(None, (saved, dearest["shortened"])))
         typer.echo(f"{saved}: prunecli context {dearest['id']}", err=True)
     return code if code >= 0 else 128 - code
 

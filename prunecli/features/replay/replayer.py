@@ -44,7 +44,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, ToolUse, Usage, tool_uses
-from prunecli.model.requests import PREAMBLE
+from prunecli.model.requests import PREAMBLE, own_name
 from prunecli.providers.models import CacheKind, token_factor
 from prunecli.session.completing import next_timestamp
 from prunecli.util.frozen import frozen
@@ -237,7 +237,9 @@ class Replayer:
 
         def renumbered(block: Block) -> Block:
             entry = (
-                block.input.get("entry") if isinstance(block, ToolUse) and block.name == "recall" else None
+                block.input.get("entry")
+                if isinstance(block, ToolUse) and own_name(block.name) == "recall"
+                else None
             )
             place = self.places.get(entry) if isinstance(entry, int) else None
             if not isinstance(block, ToolUse) or place in (None, entry):

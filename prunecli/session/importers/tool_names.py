@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from prunecli.model.events import AssistantMessage, Event, ToolResult, ToolStarted
 from prunecli.model.messages import Json, ToolUse, tool_uses
+from prunecli.model.requests import own_name
 from prunecli.model.touches import Touches, named
 
 _PATHS = {"file_path": "path", "filePath": "path", "filename": "path"}
@@ -47,6 +48,8 @@ _TOOLS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 def ours(call: ToolUse) -> ToolUse:
     """Return the call under prunecli's tool name; unchanged if no tool matches."""
+    if (name := own_name(call.name)) != call.name:
+        return ToolUse(call.id, name, call.input)
     found = _TOOLS.get(call.name.lower())
     if found is None:
         return call

@@ -1,7 +1,8 @@
 """A program in its simplest form: it sends the whole conversation each time, through a proxy, and marks the end."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,21 @@ async def proxied(endpoint: Endpoint, home: Path, said: list[str], **how: Any) -
 
 
 class Program:
-    """Sends messages with a cache breakpoint at the end, and runs its one tool."""
+    """Sends messages with a cache breakpoint at the end, and runs its tools. `fields` are added to each request."""
 
-    def __init__(self, address: str, model: str = "claude-sonnet-4-5", *, stream: bool = True) -> None:
+    def __init__(
+        self,
+        address: str,
+        model: str = "claude-sonnet-4-5",
+        *,
+        stream: bool = True,
+        tools: Sequence[dict[str, Any]] = TOOLS,
+        run: Callable[[dict[str, Any]], Any] = lambda _: LONG,
+        headers: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
         self.address, self.model, self.stream = address, model, stream
+        self.tools, self.run, self.fields, self.headers = tools, run, fields, headers or {}
         self.messages: list[dict[str, Any]] = []
         self.answers: list[dict[str, Any]] = []
 
@@ -50,13 +62,14 @@ class Program:
             "model": self.model,
             "max_tokens": 1_000,
             "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
-            "tools": TOOLS,
+            "tools": self.tools,
             "messages": [*before, {**last, "content": marked}],
             "stream": self.stream,
+            **self.fields,
         }
 
     async def ask(self, client: httpx2.AsyncClient) -> httpx2.Response:
-        headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
+        headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01", **self.headers}
         return await client.post(f"{self.address}/v1/messages", json=self.body(), headers=headers)
 
     async def turn(self, client: httpx2.AsyncClient, words: str) -> dict[str, Any]:
@@ -71,7 +84,14 @@ class Program:
             calls = [block for block in message["content"] if block["type"] == "tool_use"]
             if not calls:
                 return message
-            results = [{"type": "tool_result", "tool_use_id": call["id"], "content": LONG} for call in calls]
+            results = [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": call["id"],
+                    "content": await asyncio.to_thread(self.run, call),
+                }
+                for call in calls
+            ]
             self.messages.append({"role": "user", "content": results})
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from prunecli.features.proxy.attach import asked_all, connection
+from prunecli.features.proxy.attach import asked_all
 from prunecli.features.proxy.hosting import summary_of
 from prunecli.features.proxy.server import checked_upstream
+from prunecli.features.proxy.sockets import connection
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.util.errors import UsageError
@@ -84,6 +85,22 @@ async def test_a_program_that_goes_back_goes_on_in_the_same_session(tmp_path: Pa
             del program.messages[-8:]
             for n in range(2):
                 await program.turn(client, f"rather {n}")
+    assert (endpoint.rejected, said) == ([], [])
+    [line] = proved(tmp_path)
+    assert line.endswith("12 requests: all good")
+
+
+async def test_a_program_that_goes_back_between_two_proxies_goes_on_in_the_same_session(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    async with Endpoint(reads(6)) as endpoint, httpx2.AsyncClient() as client:
+        program = Program("")
+        for n in range(6):
+            async with proxied(endpoint, tmp_path, said, strategy=KEEPS_LITTLE) as running:
+                program.address = running.address
+                del program.messages[4 * 3 if n == 5 else len(program.messages) :]
+                await program.turn(client, f"read {n}")
     assert (endpoint.rejected, said) == ([], [])
     [line] = proved(tmp_path)
     assert line.endswith("12 requests: all good")
