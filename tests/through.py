@@ -106,7 +106,7 @@ def _scripted(block: Any) -> Any:
     match block:
         case Text(text, ()) if text:
             return Words(text)
-        case Thinking(thinking, _):
+        case Thinking(thinking, _) if thinking:
             return Thought(thinking)
         case ToolUse(call_id, name, given):
             raw = given.get(INVALID_INPUT) if given.keys() == {INVALID_INPUT} else None
