@@ -1,8 +1,8 @@
 """Known endpoints with the Messages API: their addresses, keys and limitations.
 
 `[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026,
-from vLLM's source, or from tests with a real server. `prunecli doctor --probe` tests an endpoint directly. The table
-in docs/models.md is generated from these values.
+from the sources of vLLM and SGLang, or from tests with a real server. `prunecli doctor --probe` tests an endpoint
+directly. The table in docs/models.md is generated from these values.
 """
 
 import re
@@ -90,6 +90,12 @@ KNOWN: Mapping[str, Endpoint] = {
             "vllm", "vLLM", "http://127.0.0.1:8000", "VLLM_API_KEY", "the name it was started with",
             ("ignored", "yes", "model", "model", "ignored", "no", "yes"), bearer=True, needs_key=False, port=8000,
             note="tools need --enable-auto-tool-choice and --tool-call-parser",
+        ),
+        Endpoint(
+            "sglang", "SGLang", "http://127.0.0.1:30000", "SGLANG_API_KEY", "the name it was started with",
+            ("ignored", "yes", "model", "model", "ignored", "no", "yes"), bearer=True, needs_key=False, port=30000,
+            note="tools need --tool-call-parser; cached tokens need --enable-cache-report; no Messages API before "
+            '2026: provider = "openai"',
         ),
         Endpoint(
             "litellm", "LiteLLM proxy", "http://127.0.0.1:4000", "LITELLM_API_KEY", "model_name in its config.yaml",

@@ -1,4 +1,4 @@
-"""Finds model servers on this machine: llama.cpp, Ollama, LM Studio, vLLM and LiteLLM on their usual ports.
+"""Finds model servers on this machine: llama.cpp, Ollama, LM Studio, vLLM, SGLang and LiteLLM on their usual ports.
 
 Sends only GET requests without a key to 127.0.0.1. Identifies a server by its responses, because other web servers
 use the same ports.
@@ -107,8 +107,8 @@ def _server(port: int, seconds: float) -> LocalServer | None:
     rows, owners = page_of(listed.body).models, _owners(listed)
     if "llamacpp" in owners or (rows and listed.server == "llama.cpp"):
         return LocalServer(KNOWN["llamacpp"].title, address, rows)
-    if "vllm" in owners:
-        return LocalServer(KNOWN["vllm"].title, address, rows)
+    if known := next((KNOWN[one] for one in ("vllm", "sglang") if one in owners), None):
+        return LocalServer(known.title, address, rows)
     if version := _text(get("/api/version").value, "version"):
         return _ollama(address, rows, version)
     if windows := _of_lm_studio(get("/api/v0/models").value):

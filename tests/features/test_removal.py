@@ -25,7 +25,7 @@ WORDS = {
     "jobs": ("/jobs", '"jobs"', "tool jobs"),
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
-    "openai": ("provider openai", "groq", "sglang"),
+    "openai": ("provider openai", "groq", "cerebras"),
     "plugin_list": ("/plugins", "plugins list", "List plugins"),
     "proxy": ("wrap  ", "attach  ", "prunecli wrap"),
     "replay": ("replay",),

@@ -23,6 +23,7 @@ from tests.serving import HTML, JSON, Answer, as_json, nothing, serving
 
 LLAMA = {"/v1/models": {"data": [{"id": "/m/smol.gguf", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}]}}
 VLLM = {"/v1/models": {"data": [{"id": "qwen", "owned_by": "vllm", "max_model_len": 32768}]}}
+SGLANG = {"/v1/models": {"data": [{"id": "qwen", "owned_by": "sglang", "max_model_len": 40960}]}}
 OLLAMA = {
     "/v1/models": {"object": "list", "data": [{"id": "qwen3:8b", "object": "model", "owned_by": "library"}]},
     "/api/version": {"version": "0.40.12"},
@@ -55,6 +56,7 @@ def saying(pages: Mapping[str, Any]) -> Callable[[str, str, bytes], Answer]:
     [
         (LLAMA, "llama.cpp", (("smol.gguf", 8192),)),
         (VLLM, "vLLM", (("qwen", 32768),)),
+        (SGLANG, "SGLang", (("qwen", 40960),)),
         (OLLAMA, "Ollama", (("qwen3:8b", 0),)),
         (STUDIO, "LM Studio", (("openai/gpt-oss-20b", 4096),)),
         (LITELLM, "LiteLLM proxy", (("smol", 8192),)),
@@ -134,7 +136,7 @@ def test_a_slow_answer_does_not_hold_up_the_first_prompt() -> None:
         ("none", ()),
         ("8080, 1", (8080, 1)),
         ("0,70000,x,٣,-1,99999999999", ()),
-        ("", (8080, 11434, 1234, 8000, 4000)),
+        ("", (8080, 11434, 1234, 8000, 30000, 4000)),
     ],
 )
 def test_the_ports_are_the_usual_ones_or_those_of_the_environment(given: str, expected: Any) -> None:

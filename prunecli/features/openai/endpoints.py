@@ -1,8 +1,8 @@
 """Known endpoints of OpenAI's protocols: their addresses, keys, default protocol and limitations.
 
-`[model] endpoint = "NAME"` selects one. The answers come from each vendor's documentation, read in November 2026, or
-from a run with a real server. `prunecli doctor --probe` tests an endpoint directly. The table in docs/models.md is
-generated from these values.
+`[model] endpoint = "NAME"` selects one. `source` tells where the answers were read in November 2026; "run": a real
+server gave them. `prunecli doctor --probe` tests an endpoint directly. The table in docs/models.md is generated from
+these values.
 """
 
 import sys
@@ -49,58 +49,70 @@ KNOWN: Mapping[str, OpenAiEndpoint] = {
         OpenAiEndpoint(
             "openai", "OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5.5, gpt-6-sol",
             ("yes", "yes", "yes", "yes", "yes", "yes"), wire="responses", dialect=OPENAI,
+            source="platform.openai.com/docs",
         ),
         OpenAiEndpoint(
             "azure", "Azure OpenAI", "https://{AZURE_OPENAI_RESOURCE}.openai.azure.com/openai/v1",
             "AZURE_OPENAI_API_KEY", "the deployment's name", ("yes", "yes", "yes", "yes", "yes", "no"),
             wire="responses", dialect=OPENAI, key_header="api-key",
             note="with a key; Entra ID needs a gateway",
+            source="learn.microsoft.com/azure",
         ),
         OpenAiEndpoint(
             "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY",
             "gemini-2.5-pro, gemini-3.8-flash", ("no", "yes", "yes", "yes", "yes", "no"),
             dialect=Dialect(signs_calls=True),
             note="thought signatures are sent back with their calls; other models' calls get Google's placeholder",
+            source="ai.google.dev/gemini-api/docs/openai",
         ),
         OpenAiEndpoint(
             "xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.7, grok-code-fast-1",
             ("yes", "yes", "yes", "yes", "yes", "yes"), wire="responses",
             dialect=Dialect(has_cache_key=True, encrypts=True), note="calls Chat Completions deprecated",
+            source="docs.x.ai",
         ),
         OpenAiEndpoint(
             "groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b",
             ("yes", "yes", "?", "model", "yes", "no"), dialect=Dialect("max_completion_tokens"),
+            source="console.groq.com/docs",
         ),
         OpenAiEndpoint(
             "mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "devstral-latest",
-            ("no", "?", "no", "model", "yes", "no"),
-            dialect=Dialect(stream_usage=False, thinks_back=False, nine=True),
-            note="reports usage unasked; its ids of calls have nine characters",
+            ("no", "yes", "no", "model", "yes", "no"),
+            dialect=Dialect(stream_usage=False, thinks_back=False, nine=True, has_cache_key=True),
+            note="caches with prompt_cache_key; reports usage unasked; its ids of calls have nine characters",
+            source="docs.mistral.ai",
         ),
         OpenAiEndpoint(
             "deepseek", "DeepSeek", "https://api.deepseek.com", "DEEPSEEK_API_KEY",
             "deepseek-v4-pro, deepseek-flash", ("yes", "yes", "yes", "model", "yes", "no"), dialect=_REPLAYS,
             note="with tools, wants the reasoning of every call back",
+            source="api-docs.deepseek.com",
         ),
         OpenAiEndpoint(
             "moonshot", "Moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "kimi-k3, kimi-k2.6",
             ("?", "yes", "yes", "model", "yes", "no"), dialect=_REPLAYS,
+            source="platform.moonshot.ai/docs",
         ),
         OpenAiEndpoint(
             "together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY",
             "Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8", ("?", "?", "?", "model", "yes", "no"),
+            source="docs.together.ai",
         ),
         OpenAiEndpoint(
             "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY",
             "accounts/fireworks/models/glm-5", ("yes", "yes", "model", "model", "yes", "no"),
+            source="docs.fireworks.ai",
         ),
         OpenAiEndpoint(
             "cerebras", "Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", "gpt-oss-120b, zai-glm-4.7",
             ("no", "yes", "?", "no", "yes", "no"), dialect=Dialect("max_completion_tokens"),
+            source="inference-docs.cerebras.ai",
         ),
         OpenAiEndpoint(
             "openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openai/gpt-5.5",
             ("yes", "yes", "yes", "model", "yes", "no"),
+            source="openrouter.ai/docs",
         ),
         OpenAiEndpoint(
             "litellm", "LiteLLM proxy", "http://127.0.0.1:4000/v1", "LITELLM_API_KEY",
@@ -114,15 +126,20 @@ KNOWN: Mapping[str, OpenAiEndpoint] = {
         _local(
             "ollama", "Ollama", 11434, "OLLAMA_API_KEY", "qwen3-coder, gpt-oss:20b",
             answers=("yes", "no", "model", "model", "yes", "no"), note="raise its context length",
+            source="docs.ollama.com",
         ),
-        _local("lmstudio", "LM Studio", 1234, "LM_API_TOKEN", "openai/gpt-oss-20b"),
+        _local(
+            "lmstudio", "LM Studio", 1234, "LM_API_TOKEN", "openai/gpt-oss-20b", source="lmstudio.ai/docs",
+        ),
         _local(
             "vllm", "vLLM", 8000, "VLLM_API_KEY", "the name it was started with",
             note="tools need --enable-auto-tool-choice and --tool-call-parser",
+            source="docs.vllm.ai",
         ),
         _local(
             "sglang", "SGLang", 30000, "SGLANG_API_KEY", "the name it was started with",
             note="tools need --tool-call-parser; cached tokens need --enable-cache-report",
+            source="docs.sglang.io",
         ),
     )
 }  # fmt: skip
@@ -137,11 +154,13 @@ VENDORS: Mapping[str, str] = {
 
 def markdown() -> str:
     """Return the table for the documentation."""
-    heads = ("`endpoint`", "for", "base URL", "key", "model names", "protocol", *FEATURES)
+    heads = ("`endpoint`", "for", "base URL", "key", "model names", "protocol", *FEATURES, "read at")
     rows = [heads, tuple("---" for _ in heads)]
     for one in KNOWN.values():
         key = f"{one.key_variable}{'' if one.needs_key else ' (optional)'}"
-        rows.append((f"`{one.name}`", one.title, one.base_url, key, one.models, one.wire, *one.answers))
+        rows.append(
+            (f"`{one.name}`", one.title, one.base_url, key, one.models, one.wire, *one.answers, one.source)
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
