@@ -10,4 +10,5 @@ def install(app: "App") -> None:
     app.command("skills", "prunecli.features.skills_and_memory.skills_command")
     app.command("memory", "prunecli.features.skills_and_memory.memory_command")
     app.command("init", "prunecli.features.skills_and_memory.init_command")
+    app.tool("prunecli.features.skills_and_memory.remember_tool:Remember", "remember", enabled=False)
     app.part("skills_and_memory", "prunecli.features.skills_and_memory.extensions:Extensions")
