@@ -32,7 +32,16 @@ _SETTINGS = (
 SLOW = tuple(
     f"{Path(__file__).parent}/{name}"
     for name in (
-        *("e2e/", "faults/", "features/test_removal", "golden/", "laws/", "peers/", "replay/"),
+        *(
+            "e2e/",
+            "faults/",
+            "features/lsp/",
+            "features/test_removal",
+            "golden/",
+            "laws/",
+            "peers/",
+            "replay/",
+        ),
         *("proposals/test_unasked", "screenshots/", "vectors/"),
         *(
             "acp/test_streams",

@@ -50,6 +50,7 @@ BLIND_EXCEPTS = {
     "plugins/foreign.py": 1,
     "library/agent.py": 1,
     "runtime/plugin_part.py": 1,
+    "features/lsp/server.py": 1,
     "features/mcp/connection.py": 3,
     "features/proxy/server.py": 3,
     "tools/files/media.py": 2,
@@ -57,7 +58,7 @@ BLIND_EXCEPTS = {
     "tui/terminal.py": 1,
 }
 """A tool's defect must not kill the run, and the proxy's must not break the program behind it; neither must a
-strategy or a function of the user's, a plugin, an MCP server, or a damaged PDF. What a permission callback
+strategy or a function of the user's, a plugin, a server, or a damaged PDF. What a permission callback
 raised is raised again once the run has ended, and what the thread that reads the keys raised is reported by the
 application. The program reports in one line what nothing else has handled."""
 

@@ -61,10 +61,10 @@ class SessionSandbox:
             self._tried = True
             threading.Thread(target=self.line, name="sandbox", daemon=True).start()
 
-    def confine(self, *, granted: bool, reads: bool = False) -> Sandboxing:
+    def confine(self, *, granted: bool, reads: bool = False, online: bool = True) -> Sandboxing:
         """Return the function that confines the next command; the parameters are those of `Walls.confine`."""
         walls = self.walls
-        return walls.confine(granted=granted, reads=reads) if walls else bare
+        return walls.confine(granted=granted, reads=reads, online=online) if walls else bare
 
     def inside(self) -> SandboxedCommands:
         """Return the properties of the sandbox that permission rules depend on."""

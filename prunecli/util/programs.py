@@ -54,6 +54,17 @@ def find_outside(path: str, name: str, folder: str) -> str | None:
     return None
 
 
+def find_beside(path: str, name: str, folder: str) -> str | None:
+    """Return the first program of this name that does not come from the folder. It may be a shim, so it must run in
+    the sandbox."""
+    roots = _roots(folder)
+    for entry in path.split(os.pathsep):
+        found = find_program(entry, name) if entry else None
+        if found and not _enters(found, roots):
+            return found
+    return None
+
+
 def program_doubt(path: str, name: str, folder: str) -> str:
     """Return why the program found on the PATH needs approval before it starts, or "".
 

@@ -23,6 +23,7 @@ WORDS = {
     "import_sessions": ("@claude", "@codex", "import"),
     "inspector": ("/context", "prunecli context", "Show the context of the next"),
     "jobs": ("/jobs", '"jobs"', "tool jobs"),
+    "lsp": ("language server", "lsp.", "formatter"),
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
     "openai": ("provider openai", "groq", "cerebras"),

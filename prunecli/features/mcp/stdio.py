@@ -19,7 +19,7 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from prunecli.features.mcp.guarded import Guarded, start
+from prunecli.tools.processes.guarded import Guarded, start
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

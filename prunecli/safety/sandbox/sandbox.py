@@ -135,12 +135,15 @@ class Sandbox:
         """Return whether every secret of the workspace is found and hidden."""
         return self.ground.found().complete
 
-    def confine(self, *, granted: bool, reads: bool = False, more: Blocked = NOTHING) -> Sandboxing:
+    def confine(
+        self, *, granted: bool, reads: bool = False, more: Blocked = NOTHING, online: bool = True
+    ) -> Sandboxing:
         """Return the function that puts a command into the sandbox.
 
         `granted`: a rule or the user allowed the command, so it may commit, write files that control other programs,
         and get the credentials of the environment. `reads`: it is known to only read, so it can't change the
-        workspace. `more` is what the user allowed it after the sandbox stopped it.
+        workspace. `more` is what the user allowed it after the sandbox stopped it. Without `online`, it has no
+        network, whatever is configured.
         """
 
         @asynccontextmanager
@@ -156,7 +159,7 @@ class Sandbox:
                 async with bare(argv, cwd=cwd, env=env, command=command) as box:
                     yield box
                 return
-            home, network = self.ground.home, more.network or self.network
+            home, network = self.ground.home, online and (more.network or self.network)
             opened = (home + path[1:] if path.startswith("~") else path for path in more.reads)
             ground = replace(self.ground, readable=(*self.ground.readable, *opened))
             git = granted and bool(_GIT.search(command))

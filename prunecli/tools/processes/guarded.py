@@ -1,4 +1,5 @@
-"""Starts a server's program under a guard, which ends it with all of its processes, also if prunecli is killed."""
+"""Starts a program under a guard, which ends it with all of its processes, also if prunecli is killed: a server that
+stays, or a filter from standard input to standard output."""
 
 import asyncio
 import contextlib
@@ -10,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prunecli.tools.processes.command import HERE, Report, start_words
+from prunecli.util.frozen import frozen
 from prunecli.util.programs import find_program
 
+CHUNK = 65_536
 GRACE = 1.5
 """Seconds that a server has to end after its input was closed, and again after SIGTERM."""
 PATIENCE = 3.0
@@ -66,9 +69,11 @@ class Guarded:
             transport.close()
 
 
-async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], longest: int) -> Guarded:
-    """Start a program, found on the PATH of its environment. Reading a line of its output that is longer than
-    `longest` bytes raises ValueError. Raises OSError."""
+async def start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], longest: int, descriptors: Sequence[int] = ()
+) -> Guarded:
+    """Start a program, found on the PATH of its environment, which inherits `descriptors`. Reading a line of its
+    output that is longer than `longest` bytes raises ValueError. Raises OSError."""
     program = argv[0] if "/" in argv[0] else find_program(env.get("PATH", os.defpath), argv[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
@@ -86,7 +91,7 @@ async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], longest:
             cwd=cwd,
             env=dict(env),
             start_new_session=True,
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(theirs.fileno(), *descriptors),
             limit=longest,
         )
     except BaseException:
@@ -95,3 +100,49 @@ async def start(argv: Sequence[str], cwd: Path, env: Mapping[str, str], longest:
     finally:
         theirs.close()
     return Guarded(guard, control)
+
+
+@frozen
+class Filtered:
+    """What a filter wrote. `exit_code` is negative for a signal, and None if it was ended."""
+
+    exit_code: int | None
+    output: bytes
+    errors: bytes
+
+
+async def filtered(
+    argv: Sequence[str],
+    data: bytes,
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    most: int,
+    descriptors: Sequence[int] = (),
+) -> Filtered:
+    """Run a program with `data` on its standard input until it ends. It is ended once it wrote `most` bytes to one of
+    its outputs, or if this is canceled. Raises OSError."""
+    program = await start(argv, cwd, env, CHUNK, descriptors)
+
+    async def give() -> bytes:
+        with contextlib.suppress(OSError):  # it need not read
+            program.input.write(data)
+            await program.input.drain()
+        program.input.close()
+        return b""
+
+    async def take(stream: asyncio.StreamReader) -> bytes:
+        found = b""
+        while len(found) < most and (more := await stream.read(CHUNK)):
+            found += more
+        return found
+
+    work = [asyncio.ensure_future(one) for one in (give(), take(program.output), take(program.errors))]
+    try:
+        _, output, errors = await asyncio.gather(*work)
+        ended = max(len(output), len(errors)) < most and await program.ends_within(GRACE)
+        return Filtered(program.told.exit_code if ended else None, output, errors)
+    finally:
+        for one in work:
+            one.cancel()
+        await asyncio.shield(program.end())

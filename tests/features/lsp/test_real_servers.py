@@ -1,0 +1,57 @@
+"""Servers of the registries, in the sandbox, where they are installed: `npm install -g pyright
+typescript-language-server typescript`, `pip install basedpyright`."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prunecli.model.messages import ToolUse
+from prunecli.runtime import Runtime
+from prunecli.runtime.sandbox_rules import make_sandbox
+from tests.scripted import calls, says
+from tests.starting import results, start
+
+PROGRAMS = ("basedpyright-langserver", "pyright-langserver", "typescript-language-server", "tsc")
+CASES = {
+    "py": ("def total(items: list[int]) -> int:\n    return {}\n", "sum(items)", "summ(items)", ":2: "),
+    "ts": ("export function add(a: number): number {{ return {} }}\n", "a + 1", "c + 1", ":1: "),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", PROGRAMS)
+async def test_a_real_server_tells_what_is_new(tmp_path: Path, program: str) -> None:
+    if not _installed(program):
+        pytest.skip(f"{program} or bwrap is not installed")
+    kind = "py" if "pyright" in program else "ts"
+    text, good, bad, place = CASES[kind]
+    change = {"path": f"a.{kind}", "old_string": good, "new_string": bad}
+    arguments = ["--lsp", "--stdio"] if program == "tsc" else ["--stdio"]
+    name = "pyright" if kind == "py" else "typescript"
+    words = ", ".join(f'"{word}"' for word in (program, *arguments))
+    base = start(
+        tmp_path,
+        [calls(ToolUse("one", "edit", change)), says("Done.")],
+        sets=[f"lsp.{name}.command=[{words}]", f"lsp.{name}.wait=60", 'permissions.allow=["edit(**)"]'],
+    )
+    env = {**base.setup.child_env, "PATH": os.environ["PATH"]}
+    parts = base.setup.places, base.setup.cwd, env
+    setup = replace(
+        base.setup, child_env=env, walls=lambda config, rules: make_sandbox(config, *parts, rules)
+    )
+    runtime = Runtime(setup, base.connections.provider_for, base.connections.info_of)
+    (tmp_path / f"work/a.{kind}").write_text(text.format(good))
+    await runtime.submit("go")
+    await runtime.close()
+    assert f"New since this edit, by {name}:\na.{kind}{place}" in results(runtime)[0]
+
+
+def _installed(program: str) -> bool:
+    """Whether a server is there; `tsc` is one since TypeScript 7."""
+    where = shutil.which(program)
+    old = program == "tsc" and where and " 7." not in subprocess.check_output([where, "--version"], text=True)
+    return bool(where and shutil.which("bwrap") and not old)
