@@ -288,6 +288,11 @@ class Ui:
 
     theme: Annotated[str, "Theme name; /theme lists them.", ALLOWED] = "prune-dark"
     mouse: Annotated[bool, "Use the mouse to scroll, click and select.", ALLOWED] = True
+    editing: Annotated[
+        Literal["plain", "vim"],
+        "Keys of the prompt: plain or vim; /vim switches.",
+        Refused("it changes what your keys do"),
+    ] = "plain"
     show_thinking: Annotated[bool, "Show thinking unfolded.", ALLOWED] = False
     confirm: Annotated[
         Literal["costly", "always", "never"],

@@ -162,6 +162,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
         if isinstance(self._driver, terminal.CarefulDriver):
             self._driver.set_mouse(runtime.config.ui.mouse)
         self.frame.keys.use(runtime.config.ui.keys)
+        self.frame.prompt.edit_like(runtime.config.ui.editing)
 
     # Colors -------------------------------------------------------------------------------------------------
 
@@ -181,6 +182,7 @@ class PrunecliApp(App[int], inherit_bindings=False):
             self.use_theme(ui.theme, configured=True)
             self.use_mouse(ui.mouse)
             self.frame.keys.use(ui.keys)
+            self.frame.prompt.edit_like(ui.editing)
 
     def _take_theme(self, theme: "Theme") -> None:
         """Apply a theme, and save the configured theme for the first frame of the next start."""

@@ -19,10 +19,12 @@ from prunecli.util.paths import has_feature
 
 if TYPE_CHECKING:
     from prunecli.tui.prompting import dropped
+    from prunecli.tui.vim import keys as vim_keys
     from prunecli.tui.widgets.completer import Completer
     from prunecli.tui.widgets.question import Question
 else:
     dropped = lazy("prunecli.tui.prompting.dropped")
+    vim_keys = lazy("prunecli.tui.vim.keys")
 
 _WORDS = ("Ask, or / for commands", *([", @ for files"] if has_feature("attachments") else []))
 PLACEHOLDER = "".join([*_WORDS, ", ! for a shell command"])
@@ -69,6 +71,13 @@ class Prompt(Editor):
         """The text that Up or Down brought back, which is not completed until it is edited: the menu would take the
         next Up or Down."""
         self._works: Callable[[], bool] = lambda: False
+        self._vim: vim_keys.VimKeys | None = None
+
+    def edit_like(self, editing: str) -> None:
+        """Use the keys of `[ui] editing`."""
+        if (editing == "vim") != (self._vim is not None):
+            self._vim = vim_keys.VimKeys(self) if editing == "vim" else None
+            self._apply_look()
 
     # Contents ------------------------------------------------------------------------------------------------
 
@@ -79,6 +88,11 @@ class Prompt(Editor):
     def restore(self, draft: Draft) -> None:
         self.pastes.texts = dict(draft.pastes)
         self.put_text(draft.text)
+
+    def put_text(self, text: str) -> None:
+        super().put_text(text)
+        if self._vim is not None:
+            self._vim.reset()
 
     def offer(self, *forms: str) -> None:
         """While the prompt is empty, show the first of these texts that fits, or else the start of the last one."""
@@ -104,7 +118,18 @@ class Prompt(Editor):
         text = self.typed
         self.past.add(text)
         self.set_text("")
+        self._type_on()
         return text
+
+    def _type_on(self) -> None:
+        """Type letters again, for a new prompt, a search or an answer."""
+        if self._vim is not None:
+            self._vim.insert()
+            self._apply_look()
+
+    def watch_question(self, question: "Question | None") -> None:
+        if question is not None and self.is_empty:
+            self._type_on()
 
     def give_back(self, text: str) -> None:
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
@@ -124,7 +149,7 @@ class Prompt(Editor):
     async def _on_key(self, event: events.Key) -> None:
         if self.in_burst(event) and event.key == "enter":
             self.put("\n")
-        elif not self.press(event.key, event.time):
+        elif not self.press(event.key, event.time, event.character):
             return
         event.stop()
         event.prevent_default()
@@ -149,9 +174,13 @@ class Prompt(Editor):
         """Insert a mark for an image from the clipboard. The mark stands for this mention."""
         self.put(f"{self.pastes.mark(text, f'Image #{{}}, {size}')} ")
 
-    def press(self, key: str, at: float | None = None) -> bool:
+    def press(self, key: str, at: float | None = None, character: str | None = None) -> bool:
         """Handle a key pressed at this time; return False if the editor should handle it."""
         self._look()
+        if self._vim is not None and not self.searching and self._vim.press(key, character):
+            self._apply_look()
+            self._look()
+            return True
         return self._menu_key(key) or (at is not None and self._answers(key, at)) or self._act(key)
 
     def _answers(self, key: str, at: float) -> bool:
@@ -199,11 +228,11 @@ class Prompt(Editor):
             case "newline":
                 self.put("\n")
             case "older":
-                return self._older()
+                return self.older()
             case "newer":
-                return self._newer()
+                return self.newer()
             case "search_history":
-                self._begin_search()
+                self.begin_search()
             case "complete":
                 if self.is_empty:
                     self.post_message(ActionAsked("browse"))
@@ -224,7 +253,7 @@ class Prompt(Editor):
             return
         self.post_message(PromptSubmitted(self.take(), follow_up))
 
-    def _older(self) -> bool:
+    def older(self) -> bool:
         if not self.on_first_row:
             return False
         if self.is_empty and self.has_class("-waiting"):
@@ -233,7 +262,7 @@ class Prompt(Editor):
         self._recall(self.past.older(self.typed))
         return True
 
-    def _newer(self) -> bool:
+    def newer(self) -> bool:
         if not self.on_last_row:
             return False
         self._recall(self.past.newer())
@@ -277,6 +306,7 @@ class Prompt(Editor):
         memory = "#" if not shell and completion.is_memory(self.text) else ""
         kind = "search" if self.searching else shell or memory
         glyph, title = _KINDS[kind]
+        title = " · ".join(filter(None, (title, self._vim.mode if self._vim else "")))
         if (glyph, title) != (self.glyph, self.border_title):
             self.glyph, self.border_title = glyph, title
             self.set_class(kind == shell != "", "-shell")
@@ -288,9 +318,7 @@ class Prompt(Editor):
             self._recalled = None
         if self.searching:
             wanted = completion.Wanted("history", self.text, 0)
-        elif self._recalled is not None:
-            pass
-        else:
+        elif self._recalled is None and (self._vim is None or self._vim.types):
             row, column = self.cursor_location
             wanted = completion.wanted(self.document[row], column, alone=self.document.line_count == 1)
         if wanted != self._wanted:
@@ -321,10 +349,11 @@ class Prompt(Editor):
     def searching(self) -> bool:
         return self._before_search is not None
 
-    def _begin_search(self) -> None:
+    def begin_search(self) -> None:
         self._before_search = self.draft
         self._wanted = None
         self.set_text("")
+        self._type_on()
         self._apply_look()
         self._look()
 

@@ -1,0 +1,1 @@
+"""Vim mode in the prompt."""

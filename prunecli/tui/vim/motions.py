@@ -1,0 +1,311 @@
+"""Vim's motions: where a motion goes from an offset in a text. Pure.
+
+The place after a line's last character belongs to the line: it is the offset of its line feed, or the text's end.
+The word motions follow vim's own steps, because its rules for blanks and empty lines follow from them.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+Kind = Literal["exclusive", "inclusive", "lines"]
+
+
+class Goal(NamedTuple):
+    """Where a motion ends, and whether an operator takes the character there, or whole lines."""
+
+    at: int
+    kind: Kind = "exclusive"
+
+
+class Beep(Exception):  # vim's word for it
+    """A command that cannot be done. It changes nothing, but a motion leaves the cursor `at` where it stopped."""
+
+    def __init__(self, at: int | None = None) -> None:
+        super().__init__()
+        self.at = at
+
+
+_SCRIPTS = ((0x3040, 0x309F), (0x30A0, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x1F000, 0x1FAFF))
+"""Scripts without spaces, each of which is a kind of word: Hiragana, Katakana, Chinese, Hangul, emoji."""
+
+# Lines -------------------------------------------------------------------------------------------------------
+
+
+def line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1
+
+
+def line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def last_char(text: str, at: int) -> int:
+    """Return the offset of the line's last character, where the cursor stops outside of insert mode."""
+    return max(line_start(text, at), line_end(text, at) - 1)
+
+
+def indent(text: str, at: int) -> int:
+    """Return the line's first character that is not blank, or its last one if all are."""
+    start, end = line_start(text, at), last_char(text, at)
+    while start < end and text[start] in " \t":
+        start += 1
+    return start
+
+
+def in_indent(text: str, at: int) -> bool:
+    return not text[line_start(text, at) : at].strip(" \t")
+
+
+def row_of(text: str, at: int) -> int:
+    return text.count("\n", 0, at)
+
+
+def row_start(text: str, row: int) -> int:
+    """Return where a row starts, at most the last."""
+    start = 0
+    for _ in range(row):
+        end = line_end(text, start)
+        if end == len(text):
+            break
+        start = end + 1
+    return start
+
+
+def down(text: str, at: int, rows: int) -> int:
+    """Return the start of the line so many rows below, or above if negative. Raises Beep if there is none at all."""
+    row, last = row_of(text, at), text.count("\n")
+    if (rows > 0 and row == last) or (rows < 0 and row == 0):
+        raise Beep
+    return row_start(text, max(0, min(last, row + rows)))
+
+
+# Words -------------------------------------------------------------------------------------------------------
+
+
+def kind_of(text: str, at: int, *, big: bool) -> int:
+    """Return the kind of the character: 0 for blanks and line ends, 1 for signs, 2 and others for words."""
+    char = text[at : at + 1]
+    if not char or char in " \t\n\xa0":
+        return 0
+    if big:
+        return 1
+    script = next((first for first, last in _SCRIPTS if first <= ord(char) <= last), 0)
+    return script or (2 if char == "_" or char.isalnum() else 1)
+
+
+def is_empty_line(text: str, at: int) -> bool:
+    return at == line_start(text, at) == line_end(text, at)
+
+
+def _skip(text: str, at: int, step: int, *, big: bool) -> int:
+    """Pass the characters of one kind. Stops at the text's end, or at -1 before its start."""
+    kind = kind_of(text, at, big=big)
+    while 0 <= at < len(text) and kind_of(text, at, big=big) == kind:
+        at += step
+    return at
+
+
+def word(text: str, at: int, count: int = 1, *, big: bool, in_line: bool = False) -> int:
+    """Move to the start of a word. `in_line`: the last step stays in its line, for an operator."""
+    for left in reversed(range(count)):
+        kind, stays = kind_of(text, at, big=big), in_line and not left
+        if at >= len(text):
+            raise Beep(at)
+        at += 1
+        if stays and (text[at - 1] == "\n" or at == line_end(text, at)):
+            return at
+        while kind and kind_of(text, at, big=big) == kind:
+            at += 1
+            if stays and at == line_end(text, at):
+                return at
+        while at < len(text) and not kind_of(text, at, big=big) and not is_empty_line(text, at):
+            at += 1
+    return at
+
+
+def word_back(text: str, at: int, count: int, *, big: bool) -> int:
+    for _ in range(count):
+        if at == 0:
+            raise Beep(at)
+        at -= 1
+        while at and not kind_of(text, at, big=big) and not is_empty_line(text, at):
+            at -= 1
+        if kind_of(text, at, big=big):
+            at = _skip(text, at, -1, big=big) + 1
+        if at == 0 and text[0] != "\n":
+            return at
+    return at
+
+
+def word_end(
+    text: str, at: int, count: int, *, big: bool, stays: bool = False, at_empty: bool = False
+) -> int:
+    """Move to the end of a word. `stays`: the end of the word here counts; `at_empty`: so does an empty line.
+
+    The text's end is returned if there is no more word.
+    """
+    for _ in range(count):
+        kind = kind_of(text, at, big=big)
+        if at >= len(text):
+            raise Beep(at)
+        at += 1
+        if kind and kind_of(text, at, big=big) == kind:
+            at = _skip(text, at, 1, big=big)
+        elif not (stays and kind):
+            while at < len(text) and not kind_of(text, at, big=big):
+                if at_empty and is_empty_line(text, at):
+                    return at
+                at += 1
+            if at == len(text):
+                return at
+            at = _skip(text, at, 1, big=big)
+        at, stays = at - 1, False
+    return at
+
+
+def word_goal(text: str, at: int, count: int, operator: str, *, big: bool) -> Goal:
+    """Return where w goes. Changing a word leaves the blanks behind it, and an operator stays in the last line."""
+    if operator == "c" and kind_of(text, at, big=big):
+        return Goal(word_end(text, at, count, big=big, stays=True), "inclusive")
+    try:
+        to = word(text, at, count, big=big, in_line=bool(operator))
+    except Beep:
+        if not operator:
+            raise
+        to = len(text)
+    at_end = to > at and to > line_start(text, to) and to == line_end(text, to)
+    return Goal(to - 1, "inclusive") if at_end else Goal(to)
+
+
+def word_end_back(text: str, at: int, count: int, *, big: bool) -> int:
+    for _ in range(count):
+        kind = kind_of(text, at, big=big)
+        if at == 0:
+            raise Beep(at)
+        at -= 1
+        while kind and at and kind_of(text, at, big=big) == kind:
+            at -= 1
+        if at == 0 and kind_of(text, 0, big=big) in (0, kind):
+            return at
+        while at and not kind_of(text, at, big=big) and not is_empty_line(text, at):
+            at -= 1
+    return at
+
+
+# Characters, brackets and paragraphs -----------------------------------------------------------------------------
+
+
+def find(text: str, at: int, key: str, char: str, count: int, *, again: bool = False) -> Goal:
+    """Find a character in the line by f, t, F or T. `again`: a t that would not move looks further."""
+    step = 1 if key in "ft" else -1
+    start, end, till = line_start(text, at), line_end(text, at), key in "tT"
+    to = at + step if again and till and count == 1 else at
+    for _ in range(count):
+        to += step
+        while start <= to < end and text[to] != char:
+            to += step
+        if not start <= to < end:
+            raise Beep
+    return Goal(to - step * till, "inclusive" if step > 0 else "exclusive")
+
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_CLOSING = {close: opened for opened, close in _PAIRS.items()}
+
+
+def unmatched(text: str, at: int, wanted: str, other: str, step: int) -> int:
+    """Return the bracket that is open at this place, looking from the next character on. Raises Beep."""
+    depth = 0
+    at += step
+    while 0 <= at < len(text):
+        if text[at] == wanted:
+            if depth == 0:
+                return at
+            depth -= 1
+        elif text[at] == other:
+            depth += 1
+        at += step
+    raise Beep
+
+
+def matching(text: str, at: int) -> Goal:
+    """Return the partner of the first bracket in the rest of the line."""
+    for found in range(at, line_end(text, at)):
+        char = text[found]
+        if char in _PAIRS:
+            return Goal(unmatched(text, found, _PAIRS[char], char, 1), "inclusive")
+        if char in _CLOSING:
+            return Goal(unmatched(text, found, _CLOSING[char], char, -1), "inclusive")
+    raise Beep
+
+
+def paragraph(text: str, at: int, count: int, step: int) -> Goal:
+    """Move to the empty line after or before the paragraph, or to the end of the text."""
+    lines = text.split("\n")
+    row = row_of(text, at)
+    for left in reversed(range(count)):
+        passed = False
+        while True:
+            passed |= bool(lines[row])
+            if not 0 <= row + step < len(lines):
+                if left:
+                    raise Beep
+                break
+            row += step
+            if passed and not lines[row]:
+                break
+    start = row_start(text, row)
+    if step > 0 and row == len(lines) - 1 and lines[row]:
+        return Goal(len(text) - 1, "inclusive")
+    return Goal(start)
+
+
+# Simple ones by key ----------------------------------------------------------------------------------------------
+
+
+def _to_row(text: str, row: int) -> Goal:
+    return Goal(indent(text, row_start(text, row)), "lines")
+
+
+def _line_of_below(text: str, at: int, rows: int) -> int:
+    return down(text, at, rows) if rows else at
+
+
+def _line_end(text: str, at: int, count: int) -> Goal:
+    return Goal(last_char(text, _line_of_below(text, at, count - 1)), "inclusive")
+
+
+def _last_word(text: str, at: int, count: int) -> Goal:
+    below = _line_of_below(text, at, count - 1)
+    start, line = line_start(text, below), text[line_start(text, below) : line_end(text, below)]
+    return Goal(start + max(0, len(line.rstrip(" \t")) - 1), "inclusive")
+
+
+def _column(text: str, at: int, count: int) -> Goal:
+    return Goal(min(line_start(text, at) + count - 1, last_char(text, at)))
+
+
+SIMPLE: dict[str, Callable[[str, int, int], Goal]] = {
+    "0": lambda text, at, _: Goal(line_start(text, at)),
+    "home": lambda text, at, _: Goal(line_start(text, at)),
+    "^": lambda text, at, _: Goal(indent(text, at)),
+    "$": _line_end,
+    "end": _line_end,
+    "g_": _last_word,
+    "|": _column,
+    "_": lambda text, at, count: Goal(indent(text, _line_of_below(text, at, count - 1)), "lines"),
+    "+": lambda text, at, count: Goal(indent(text, down(text, at, count)), "lines"),
+    "-": lambda text, at, count: Goal(indent(text, down(text, at, -count)), "lines"),
+    "gg": lambda text, _, count: _to_row(text, count - 1),
+    "b": lambda text, at, count: Goal(word_back(text, at, count, big=False)),
+    "B": lambda text, at, count: Goal(word_back(text, at, count, big=True)),
+    "e": lambda text, at, count: Goal(word_end(text, at, count, big=False), "inclusive"),
+    "E": lambda text, at, count: Goal(word_end(text, at, count, big=True), "inclusive"),
+    "ge": lambda text, at, count: Goal(word_end_back(text, at, count, big=False), "inclusive"),
+    "gE": lambda text, at, count: Goal(word_end_back(text, at, count, big=True), "inclusive"),
+    "%": lambda text, at, _: matching(text, at),
+    "}": lambda text, at, count: paragraph(text, at, count, 1),
+    "{": lambda text, at, count: paragraph(text, at, count, -1),
+}
+"""The motions that need no more than a count. The others (h l j k w G f ;) need the engine's memory."""
