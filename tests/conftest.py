@@ -42,6 +42,7 @@ SLOW = tuple(
             "peers/",
             "replay/",
         ),
+        *("features/proxy/test_attach", "features/proxy/test_faults"),
         *("proposals/test_unasked", "screenshots/", "vectors/"),
         *(
             "acp/test_streams",

@@ -17,6 +17,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Summarize the older part of the session, with an optional focus: /compact the parser."""
     if runtime.running:
         return [WORKING]
+    runtime.session.refuse_read_only()
     runtime.give_up()
     context, policy = runtime.session.context, runtime.policy
     plan = policy.plan_compaction(context, arguments)

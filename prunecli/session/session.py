@@ -16,6 +16,9 @@ from prunecli.model.events import (
     LOG_VERSION,
     SUMMARY_UNDO,
     Event,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
     Record,
     SessionStarted,
     SettingChanged,
@@ -60,6 +63,9 @@ class Opening(TypedDict, total=False):
     shorten: Shorten
 
 
+EDITS = PrunApplied, PrunReverted, Pinned, SettingChanged
+"""What `edit_there` is asked for: nothing of it changes what was said."""
+
 NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
 FEATURES = ("strip", SUMMARY_UNDO)
@@ -85,19 +91,18 @@ class Session:
         self.notices: list[str] = []
         self.read_only = ""
         """The reason why nothing can be added, or ""."""
+        self.edit_there: Callable[[Event], Record] | None = None
+        """For a session that another program writes: has it record an event. Raises PrunecliError."""
+        self.read_to = 0  # bytes of whole lines
         self._too_new = False
         self._owed: list[tuple[int, Event]] = []
-        self._started, self._clock, self._open_log = started, clock, open_log
+        self.started, self._clock, self._open_log = started, clock, open_log
         self._log: LogWriter | None = None
         self._blobs = Blobs(path.parent / "blobs") if path else None
         self.running = RunningOutput(path)
         self._readers: list[Reader] = []
 
     # Reading -------------------------------------------------------------------------------------------------
-
-    @property
-    def started(self) -> SessionStarted:
-        return self._started
 
     @property
     def name(self) -> str:
@@ -119,18 +124,20 @@ class Session:
     def emit(self, event: Event) -> Record:
         """Append an event to the log, fold it and call the readers. Raises StorageFailed, after which nothing has
         changed, and SessionReadOnly."""
-        self._refuse_too_new()
-        if self.read_only:
-            raise SessionReadOnly(f"{self.id} is {self.read_only}", "use --fork to continue a copy")
+        if self.edit_there is not None and isinstance(event, EDITS):
+            return self.edit_there(event)
+        self.refuse_read_only()
         self._pay()
         if not self.records:
-            self._append(self._started)
+            self._append(self.started)
         return self._append(completed(event, self.context))
 
-    def _refuse_too_new(self) -> None:
-        """Raise SessionTooNew for records that this version does not understand, even in a copy."""
+    def refuse_read_only(self, *, copied: bool = False) -> None:
+        """Raise SessionTooNew if not even a copy could be continued, SessionReadOnly if only a copy could."""
         if self._too_new:
             raise SessionTooNew(f"{self.id} is {self.read_only}", "update prunecli to continue it")
+        if self.read_only and not copied:
+            raise SessionReadOnly(f"{self.id} is {self.read_only}", "use --fork to continue a copy")
 
     def keep(self, event: Event) -> None:
         """Like `emit`, for results that cannot be requested again: a response, or the output of a tool or command.
@@ -283,9 +290,10 @@ class Session:
                     known = len(loaded.records)
                     for line in lines:
                         take_line(loaded, line)
-                    yield Step(session._take(loaded.records[known:]), file.tell())
+                    yield Step(session.take(loaded.records[known:]), file.tell())
                     del loaded.records[:-1]
-            session._take(at_end(path, loaded))
+                    session.read_to = file.tell() - (0 if loaded.complete else len(lines[-1]))
+            session.take(at_end(path, loaded))
         except BaseException:
             session.close()
             raise
@@ -296,7 +304,7 @@ class Session:
         """Finish loading: set the session's identity, collect notices, and answer calls that a crash left open."""
         first = self.records[0].event
         if isinstance(first, SessionStarted):
-            self._started = first
+            self.started = first
             if is_id(first.id):
                 self.id = first.id
             else:
@@ -305,8 +313,8 @@ class Session:
         if self._log is not None and not self._log.has_locks and self.path:
             self.notices.append(NO_LOCKS.format(self.path.parent))
         self.running.read()
-        unknown = [name for name in self._started.requires if name not in FEATURES]
-        if unknown or self._started.version > LOG_VERSION:
+        unknown = [name for name in self.started.requires if name not in FEATURES]
+        if unknown or self.started.version > LOG_VERSION:
             self._too_new = True
             self.read_only = f"read-only: it needs {', '.join(unknown) or 'a newer version'}"
             self.notices.append(self.read_only)
@@ -325,7 +333,7 @@ class Session:
         """Create a copy with all records, or those up to record `at`, with this id if given. The seqs stay the same,
         so `verify` can check its requests. The file is created completely or not at all. The copy of a named session
         gets its own name. Raises SessionNotFound, SessionTooNew and StorageFailed."""
-        self._refuse_too_new()
+        self.refuse_read_only(copied=True)
         records = [record for record in self.records if at is None or record.seq <= at]
         if at is not None and (not records or records[-1].seq != at):
             raise SessionNotFound(
@@ -334,7 +342,7 @@ class Session:
         new = session_id or new_id(self._clock(), random_bytes())
         parent = {"id": self.id, "seq": records[-1].seq if records else -1}
         started = SessionStarted(
-            new, well_formed(str(cwd)), self._started.model, parent=parent, requires=FEATURES
+            new, well_formed(str(cwd)), self.started.model, parent=parent, requires=FEATURES
         )
         begun = (path := store.new_path(cwd, new)).with_suffix(UNFINISHED)
         copy = Session(started, context, path=begun, clock=self._clock, open_log=self._open_log)
@@ -365,7 +373,7 @@ class Session:
             self._log.path.unlink(missing_ok=True)
             self._log.close()
 
-    def _take(self, records: list[Record]) -> list[Record]:
+    def take(self, records: list[Record]) -> list[Record]:
         """Fold records that were read; return them with their blobs."""
         for at, record in enumerate(records):
             event, missing = self._blobs.resolved(record.event) if self._blobs else (record.event, [])

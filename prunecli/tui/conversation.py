@@ -22,6 +22,7 @@ from prunecli.runtime.entry_numbers import bring_back, carry_out
 from prunecli.runtime.guide import Guide
 from prunecli.runtime.notices import notice_of, session_notices
 from prunecli.session.digest import Titled
+from prunecli.session.following import follow
 from prunecli.session.session import Session
 from prunecli.tui.actions import Actions
 from prunecli.tui.asking import Asking, Planning
@@ -217,7 +218,9 @@ class Conversation:
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """Update the age of the cache, offer a summary, and retry a failed write. Called once a second."""
+        """Update the age of the cache, offer a summary, retry a failed write, and follow a session that another
+        program writes. Called once a second."""
+        follow(self.runtime.session)
         self.runs.tick()
         self.runs.offer_summary()
         self._figures.show_cache()
@@ -255,6 +258,8 @@ class Conversation:
 
     def show_guide(self) -> None:
         """Show in the empty prompt what Enter would send."""
+        if self.runtime.session.read_only:
+            return
         line = "" if self.runs.busy else self.runtime.guide.next(self.runtime.session.context)
         self.prompt.offer(*([f"Enter: {line}"] if line else PLACEHOLDERS))
 

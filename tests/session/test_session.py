@@ -23,12 +23,13 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Text, ToolUse
 from prunecli.model.record_codec import encode_record
+from prunecli.session.following import follow, followed_to
 from prunecli.session.log import read_log
 from prunecli.session.session import Session
 from prunecli.session.store import Store
 from prunecli.session.verify import verify_session
 from prunecli.session.writer import LogWriter
-from prunecli.util.errors import SessionTooNew, StorageFailed
+from prunecli.util.errors import SessionReadOnly, SessionTooNew, StorageFailed
 
 
 def new(path: Path | None, clock: list[int] | None = None) -> Session:
@@ -219,3 +220,25 @@ def test_settings_pins_and_rewinds_are_records_like_all_others(tmp_path: Path) -
     assert again.name == "my work"
     assert again.context.messages() == session.context.messages()
     assert [item.text for item in again.context.items] == ["one"]
+
+
+def test_a_session_open_to_view_follows_the_program_that_writes_it(tmp_path: Path) -> None:
+    """Whole records only, and edits through the writer; everything else is refused."""
+    writer, path = new(tmp_path / "s.jsonl"), tmp_path / "s.jsonl"
+    writer.emit(UserMessage((Text("one"),)))
+    view, told = loaded(path), list[object]()
+    view.subscribe(told.append)
+    writer.emit(UserMessage((Text("two"),)))
+    with path.open("ab") as file:
+        file.write(b'{"seq":3,')
+    follow(view)
+    follow(view)
+    assert told == view.records[2:] == writer.records[2:]
+    with pytest.raises(SessionReadOnly):
+        view.emit(Pinned((1,)))
+    os.truncate(path, path.stat().st_size - len(b'{"seq":3,'))
+    view.edit_there = lambda event: followed_to(view, writer.emit(event).seq)
+    assert view.emit(Pinned((1,))) == writer.records[-1]
+    assert view.context.sha256() == writer.context.sha256()
+    with pytest.raises(SessionReadOnly):
+        view.emit(UserMessage((Text("mine"),)))

@@ -495,6 +495,8 @@ class Inspecting:
     def plan(self, act: Act, key: Key, memo: str = "") -> Plan:
         if act != "undo" and self.node(key) is None:
             return refused("this entry is gone")
+        if (why := self._session.read_only) and (act == "restore" or not self._session.edit_there):
+            return refused(why)
         if (span := self.span(key)) and act in ("prune", "memo"):
             seqs = [seq for seq in self._session.context.entries if span[0] <= seq <= span[1]]
             words = memo or ("(your words)" if act == "memo" else "")

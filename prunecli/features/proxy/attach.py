@@ -1,38 +1,93 @@
-"""`prunecli attach`: the conversations of running proxies in another terminal. What is pruned or restored there
-counts from the program's next request on.
+"""`prunecli attach`: the conversation of a running proxy in another terminal, on the screen of `/context`.
+
+The log is read as it grows. The proxy records what is pruned or restored there, from the program's next request on.
 """
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections import deque
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from prunecli.cli.shared import complaining, single
-from prunecli.features.proxy.hosting import status_line
+from prunecli.features.proxy.hosting import runtime_for
 from prunecli.features.proxy.sockets import Ask, answers, connection
-from prunecli.util.errors import SessionNotFound
-from prunecli.util.sanitize import visible_with_tabs
+from prunecli.front.headless.commands import run_command
+from prunecli.model.events import Event, Record
+from prunecli.model.record_codec import record_to_json
+from prunecli.runtime import Runtime
+from prunecli.runtime.make import DEMO_NOTICE
+from prunecli.session.following import followed_to
+from prunecli.session.session import Session
+from prunecli.tui import run_tui
+from prunecli.util.errors import SessionNotFound, UsageError
+from prunecli.util.paths import Places
+from prunecli.util.sanitize import one_line, visible_with_tabs
 
 
 def attach(
     session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")] = "",
-    command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit.")] = "",
+    command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit: /cost.")] = "",
 ) -> None:
     """See and change what a running proxy sends.
 
-    Without an id, the only conversation or the one with most tokens.
+    Without an id, the conversation with most tokens. Esc leaves /context for the transcript, /quit ends.
     """
     with complaining():
-        path, row = _chosen(asked_all(dict(os.environ)), session)
+        environ = dict(os.environ)
+        path, row = chosen(asked_all(environ), session)
         with connection(path) as ask:
             if command:
-                typer.echo(_text(ask({"id": row["id"], "line": command})))
+                typer.echo(asyncio.run(ran(followed(row, ask, environ), command)))
                 return
-            typer.echo(f"{row['id']} · {row['model']}. Type a command; Ctrl+D to leave.")
-            for line in _typed(lambda: _status(ask, row)):
-                typer.echo(_text(ask({"id": row["id"], "line": line})))
+            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+                raise UsageError("attach needs a terminal", "use -c /context table to run one command")
+            code = run_tui(
+                lambda: followed(row, ask, environ),
+                places=Places.of(environ),
+                cwd=Path(row["cwd"]),
+                environ=environ,
+                prompt="",
+                inline=False,
+            )
+    raise typer.Exit(code)
+
+
+async def ran(runtime: Runtime, line: str) -> str:
+    """Run a command and return what it says. Raises PrunecliError."""
+    if runtime.resuming is not None:
+        deque(runtime.resuming.steps(), 0)
+        runtime.resuming.finish()
+    done = await run_command(runtime, line)
+    if done is None or done.prompt:
+        raise UsageError(f"{one_line(line)} is not a command", "/cost and /context table are some")
+    return "\n".join(map(visible_with_tabs, done.lines))
+
+
+def followed(row: dict[str, Any], ask: Ask, environ: dict[str, str]) -> Runtime:
+    """Return a runtime whose session is that of a proxy: open to view, and edited through the proxy."""
+
+    def follow(session: Session) -> None:
+        def edit(event: Event) -> Record:
+            answer = ask({"id": row["id"], "event": record_to_json(Record(0, 0, event))})
+            if "seq" not in answer:
+                raise UsageError(str(answer.get("error")), str(answer.get("hint") or ""))
+            return followed_to(session, int(answer["seq"]))
+
+        session.read_only = "read-only: only its program adds messages"
+        session.edit_there = edit
+
+    runtime = runtime_for(environ, row["strategy"], Path(row["cwd"]))
+    runtime.notices = [line for line in runtime.notices if line != DEMO_NOTICE]
+    if row["off"]:
+        runtime.notices.append(f"Not pruned: {row['off']}")
+    runtime.opening = ["/context"]
+    runtime.on_session.append(follow)
+    runtime.resume(Path(row["path"]), writable=False)
+    return runtime
 
 
 def asked_all(environ: dict[str, str]) -> list[tuple[Path, dict[str, Any]]]:
@@ -40,7 +95,7 @@ def asked_all(environ: dict[str, str]) -> list[tuple[Path, dict[str, Any]]]:
     return [(path, row) for path, answer in answers({}, environ) for row in answer["conversations"]]
 
 
-def _chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path, dict[str, Any]]:
+def chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path, dict[str, Any]]:
     fits = [(path, row) for path, row in rows if row["id"].startswith(wanted) or row["id"].endswith(wanted)]
     if not fits:
         hint = (
@@ -50,29 +105,6 @@ def _chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path,
         )
         raise SessionNotFound(f"no proxy has a conversation {wanted}".rstrip(), hint)
     return max(fits, key=lambda pair: int(pair[1]["tokens"]))
-
-
-def _status(ask: Ask, row: dict[str, Any]) -> str:
-    rows = ask({})["conversations"]
-    now = next((other for other in rows if other["id"] == row["id"]), row)
-    return status_line(now) + (f" · not pruned: {now['off']}" if now["off"] else "")
-
-
-def _text(answer: dict[str, Any]) -> str:
-    return visible_with_tabs(str(answer.get("text") or answer.get("error") or ""))
-
-
-def _typed(status: Callable[[], str]) -> Iterator[str]:
-    while True:
-        typer.echo(f"\n{status()}", err=True)
-        try:
-            line = input("> ").strip()
-        except (EOFError, KeyboardInterrupt):
-            return
-        if line in ("/quit", "/exit", "exit", "quit"):
-            return
-        if line:
-            yield line
 
 
 app = single(attach)

@@ -21,6 +21,9 @@ from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
     Event,
+    Pinned,
+    PrunApplied,
+    PrunReverted,
     RequestSent,
     Rewound,
     SettingChanged,
@@ -34,12 +37,16 @@ from prunecli.providers.provider import Response
 from prunecli.runtime import Runtime
 from prunecli.session.importers.anthropic_messages import events_of
 from prunecli.session.importers.tool_names import Touching
-from prunecli.util.errors import PrunecliError
+from prunecli.util.errors import PrunecliError, UsageError
 
 Span: TypeAlias = tuple[WireMessage, int, int]
 """A message that is sent, and the range of the program's messages that it stands for."""
 PROXIED = "session.proxied"
 """The setting that marks a session of another program with its name."""
+
+
+PRUNING, NAME = "pruning.enabled", "session.name"
+"""The settings that a user may change while the program runs."""
 
 
 class Unlike(ValueError):
@@ -175,6 +182,20 @@ class Conversation:
             return raw
         more = [as_bytes(message) for message in request.body["messages"][known:]]
         return joined(request.body, [*self._pieces(request, spans), *more])
+
+    def edit(self, event: Event) -> int:
+        """Record an edit of the user, which counts from the next request on, and return its seq. Raises UsageError if
+        the program's requests would not be sent with it, and StorageFailed."""
+        if self.off:
+            raise UsageError("this conversation is not pruned", self.off)
+        if isinstance(event, SettingChanged):
+            if event.key not in (PRUNING, NAME):
+                raise UsageError(f"{event.key} is the program's to change", "change it there")
+        elif not isinstance(event, PrunApplied | PrunReverted | Pinned):
+            raise UsageError("only its program adds messages", "R restores in place")
+        elif isinstance(event, PrunApplied) and is_bound(self.runtime.model_name) and not self._bound:
+            raise UsageError("the model binds its thinking to what is pruned", "start the proxy with --bound")
+        return self.runtime.emit(event).seq
 
     def leave(self, why: str, request: Incoming) -> None:
         """Leave the conversation alone from this request on."""

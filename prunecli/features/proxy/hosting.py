@@ -16,7 +16,7 @@ from prunecli.features.proxy.conversations import Conversations, HowToPrune
 from prunecli.features.proxy.model_tools import called
 from prunecli.features.proxy.server import Proxy
 from prunecli.features.proxy.sockets import sockets
-from prunecli.front.headless.commands import run_command
+from prunecli.model.record_codec import record_from_json
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
 from prunecli.util.errors import PrunecliError, UsageError
@@ -35,8 +35,6 @@ else:
 MODEL = "claude-sonnet-5"
 """The model of a session before its first request names one."""
 MAX_LINE = 1_000_000
-COMMANDS = ("context", "cost", "prune", "prune-stats", "prune-toggle", "redo", "status", "undo")
-"""The commands of `attach`: those that leave the program's own messages as they are."""
 
 
 @frozen
@@ -62,7 +60,8 @@ class Running:
 @asynccontextmanager
 async def hosted(asked: Hosting) -> AsyncIterator[Running]:
     """Run a proxy until the end of the context. Raises UsageError for a port that is taken or a missing library."""
-    conversations = Conversations(_maker(asked), asked.how, Places.of(asked.environ).data / "proxied.jsonl")
+    known = Places.of(asked.environ).data / "proxied.jsonl"
+    conversations = Conversations(lambda: runtime_for(asked.environ, asked.strategy), asked.how, known)
     secret = secrets.token_urlsafe(18)
     gc.set_threshold(
         200_000
@@ -79,12 +78,14 @@ async def hosted(asked: Hosting) -> AsyncIterator[Running]:
                 await conversations.close()
 
 
-def _maker(asked: Hosting) -> Callable[[], Runtime]:
+def runtime_for(environ: dict[str, str], strategy: str, cwd: Path | None = None) -> Runtime:
+    """Return a runtime for a session behind a proxy, for the proxy or for `attach`. Raises PrunecliError."""
     sets = [f"model.name={MODEL}", "compaction.enabled=false"]  # summaries are the program's own
-    if asked.strategy:
-        sets.append(f"pruning.strategy={asked.strategy}")
-    launch = Launch(sets=tuple(sets))
-    return lambda: make_runtime(launch, asked.environ)
+    if strategy:
+        sets.append(f"pruning.strategy={strategy}")
+    runtime = make_runtime(Launch(sets=tuple(sets), cwd=cwd), environ)
+    runtime.session_model.asked = ""  # each request names its model
+    return runtime
 
 
 @asynccontextmanager
@@ -145,39 +146,41 @@ def _short(path: Path) -> Iterator[str]:
 async def _attached(
     conversations: Conversations, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Answer the lines of one `prunecli attach`: `{"id", "line"}`, answered by `{"text"}` or `{"error"}`."""
+    """Answer the lines of one `prunecli attach`: `{}` by the conversations, `{"id", "event"}` by the `{"seq"}` of its
+    record or by `{"error"}`."""
     with suppress(OSError, ValueError):
         while line := await reader.readline():
-            answer = await _answer(conversations, json.loads(line))
+            asked = json.loads(line)
+            answer = (
+                await called(conversations.all, asked) if "tool" in asked else answered(conversations, asked)
+            )
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
     writer.close()
 
 
-async def _answer(conversations: Conversations, asked: dict[str, Any]) -> dict[str, Any]:
-    if "tool" in asked:
-        return await called(conversations.all, asked)
-    if not asked.get("line"):
+def answered(conversations: Conversations, asked: dict[str, Any]) -> dict[str, Any]:
+    """Answer one line of `prunecli attach`."""
+    if "event" not in asked:
         return {"conversations": [summary_of(one) for one in conversations.all]}
     found = next((one for one in conversations.all if one.runtime.session.id == asked.get("id")), None)
     if found is None:
         return {"error": "this conversation is over"}
-    line = str(asked["line"])
-    if line.removeprefix("/").partition(" ")[0] not in COMMANDS:
-        return {"error": f"type one of {', '.join(f'/{name}' for name in COMMANDS)}"}
     try:
-        ran = await run_command(found.runtime, line)
+        return {"seq": found.edit(record_from_json(asked["event"]).event)}
     except PrunecliError as error:
-        return {"error": "\n".join(filter(None, (str(error), error.hint)))}
-    return {"text": "\n".join(ran.lines if ran else ())}
+        return {"error": error.message, "hint": error.hint}
 
 
 def summary_of(conversation: Conversation) -> dict[str, Any]:
-    """Return the figures of a conversation: tokens, and US dollars."""
+    """Return what `attach` needs to open a conversation, and its figures: tokens, and US dollars."""
     runtime = conversation.runtime
     ledger = runtime.policy.ledger(runtime.session.context)
     return {
         "id": runtime.session.id,
+        "path": str(runtime.session.path),
+        "cwd": str(runtime.setup.cwd),
+        "strategy": ",".join(runtime.config.pruning.strategies),
         "model": runtime.model_name,
         "tokens": ledger.context_tokens,
         "pruned": ledger.pruned_tokens,

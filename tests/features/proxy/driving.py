@@ -27,7 +27,7 @@ TOOLS = [
 @asynccontextmanager
 async def proxied(endpoint: Endpoint, home: Path, said: list[str], **how: Any) -> AsyncIterator[Running]:
     """A proxy in front of an endpoint, for programs in `home`."""
-    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": KEY}
     strategy = how.pop("strategy", "")
     asked = Hosting(endpoint.base_url, environ, HowToPrune("test", **how), strategy=strategy, say=said.append)
     async with hosted(asked) as running:

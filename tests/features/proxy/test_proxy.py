@@ -1,21 +1,19 @@
 """A program behind the proxy: it gets every answer, its session is proved, and old output is pruned."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from prunecli.features.proxy.attach import asked_all
 from prunecli.features.proxy.hosting import summary_of
 from prunecli.features.proxy.server import checked_upstream
-from prunecli.features.proxy.sockets import connection
+from prunecli.model.events import PrunApplied
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.util.errors import UsageError
 from tests.endpoint import Call, Endpoint, HttpError, Reply
-from tests.features.proxy.driving import KEY, LONG, Program, proxied
+from tests.features.proxy.driving import KEY, Program, proxied
 
 HEADERS = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
 KEEPS_LITTLE = "prune_old_observations"
@@ -66,10 +64,13 @@ async def test_old_output_is_pruned_stably_and_every_request_is_accepted_and_pro
             program = Program(running.address)
             for n in range(12):
                 await program.turn(client, f"read {n}")
-            [row] = [summary_of(one) for one in running.conversations.all]
+            [one] = running.conversations.all
+            reasons = [e.reason for r in one.runtime.session.records if isinstance(e := r.event, PrunApplied)]
+            row = summary_of(one)
         bodies = [str(request.json["messages"]) for request in endpoint.requests]
     assert (endpoint.rejected, said) == ([], [])
     assert row["pruned"] > 5_000
+    assert not [reason for reason in reasons if "the model changed" in reason]
     assert len(bodies[-1]) < len(str(program.messages)) / 3
     [line] = proved(tmp_path)
     assert line.endswith("24 requests: all good")
@@ -216,34 +217,6 @@ async def test_a_model_that_binds_its_thinking_is_only_recorded(tmp_path: Path) 
                 await program.turn(client, f"read {n}")
             [row] = [summary_of(one) for one in running.conversations.all]
     assert (endpoint.rejected, said, row["pruned"]) == ([], [], 0)
-
-
-async def test_attach_prunes_and_restores_from_the_next_request_on(tmp_path: Path) -> None:
-    said: list[str] = []
-    async with Endpoint(reads(5)) as endpoint, httpx2.AsyncClient() as client:
-        async with proxied(endpoint, tmp_path, said, strategy=KEEPS_LITTLE, prunes=False) as running:
-            program = Program(running.address)
-            for n in range(3):
-                await program.turn(client, f"read {n}")
-            environ = {"HOME": str(tmp_path)}
-            told = await asyncio.to_thread(commands, environ, ["/prune", "/prune-stats", "/clear", "hello"])
-            await program.turn(client, "more")
-            pruned = len(endpoint.requests[-1].body)
-            await asyncio.to_thread(commands, environ, ["/undo"])
-            await program.turn(client, "again")
-    assert (endpoint.rejected, said) == ([], [])
-    assert "\nPruned 1.7K" in told[0]
-    assert [one.startswith("type one of /context") for one in told] == [False, False, True, True]
-    assert len(endpoint.requests[-1].body) > pruned + 2 * len(LONG)
-    [line] = proved(tmp_path)
-    assert line.endswith("10 requests: all good")
-
-
-def commands(environ: dict[str, str], lines: list[str]) -> list[str]:
-    [(path, row)] = asked_all(environ)
-    with connection(path) as ask:
-        answers = [ask({"id": row["id"], "line": line}) for line in lines]
-    return [str(answer.get("text") or answer.get("error")) for answer in answers]
 
 
 def test_an_address_without_encryption_is_refused() -> None:
