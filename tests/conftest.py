@@ -53,7 +53,12 @@ SLOW = tuple(
         ),
         *("agent/permissions/test_hostile_kinds", "sandbox/test_attacks"),
         *("mcp/test_hub", "mcp/test_real_servers", "proposals/test_crashing"),
-        *("proposals/test_equality", "providers/test_demo_tour", "providers/test_lazy_import"),
+        *(
+            "proposals/test_equality",
+            "providers/test_clouds",
+            "providers/test_demo_tour",
+            "providers/test_lazy_import",
+        ),
         *("providers/test_memory", "runtime/test_rewinding", "sandbox/test_probes", "session/test_damage"),
         *("session/importers/test_hostile", "test_library_agent", "test_ways_out"),
         *("tui/screens/test_handoff_picker", "tui/screens/test_sessions", "tui/screens/test_unfolding"),

@@ -22,7 +22,8 @@ def connection_for(
     """Return the provider of a model, and its connection. Raises ConfigError as `credentials` does."""
     service, keys = config.service(model), keys_of(config, model)
     key, options = credentials(environ, places, keys), config.provider_options(service.provider)
-    parts = service.base_url, key, environ, options, keys, config.model.transport, service.wire
+    cloud = service.endpoint.cloud if service.endpoint else None
+    parts = service.base_url, key, environ, options, keys, config.model.transport, service.wire, cloud
     return config.providers.definition(service.provider), Connection(*parts)
 
 

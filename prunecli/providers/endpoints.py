@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from prunecli.providers.registry import Keys
+from prunecli.providers.registry import Cloud, Keys
 from prunecli.util.frozen import frozen
 
 Answer: TypeAlias = Literal["yes", "no", "ignored", "model", "?"]
@@ -30,7 +30,7 @@ class Endpoint:
     `base_url` may contain environment variables in braces. `key_variable` is the variable of the key, which `bearer`
     sends as `Authorization: Bearer` instead of `x-api-key`. Unless `needs_key`, the endpoint works without a key.
     `models` is an example of its model names, `port` the port of a local server (0 for others), `note` any other
-    advice, and `source` the source of this information.
+    advice, and `source` the source of this information. `cloud` is the one whose credentials do instead of a key.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Endpoint:
     port: int = 0
     note: str = ""
     source: str = "docs"
+    cloud: Cloud | None = None
 
     @property
     def keys(self) -> Keys:
@@ -128,7 +129,14 @@ KNOWN: Mapping[str, Endpoint] = {
         Endpoint(
             "bedrock", "Amazon Bedrock", "https://bedrock-mantle.{AWS_REGION}.api.aws/anthropic",
             "AWS_BEARER_TOKEN_BEDROCK", "anthropic.claude-sonnet-5", ("yes", "yes", "yes", "yes", "?", "?", "yes"),
-            bearer=True, note="with a Bedrock API key; IAM credentials, which sign each request, need a gateway",
+            bearer=True, needs_key=False, cloud="aws",
+            note="with a Bedrock API key, or with AWS credentials and pip install 'prunecli[bedrock]'",
+        ),
+        Endpoint(
+            "vertex", "Google Vertex", "https://aiplatform.googleapis.com/v1", "ANTHROPIC_VERTEX_ACCESS_TOKEN",
+            "claude-sonnet-5", ("yes", "yes", "yes", "yes", "?", "?", "yes"), bearer=True, needs_key=False,
+            cloud="google",
+            note="with Google credentials and pip install 'prunecli[vertex]'; CLOUD_ML_REGION is the region",
         ),
         Endpoint(
             "foundry", "Microsoft Foundry",

@@ -229,7 +229,8 @@ class HttpProvider:
 
 class AnthropicProvider(HttpProvider):
     """The provider of the Messages API. `route` is the way to the endpoint, and `transport` the library that takes it
-    (the SDK finds its own way)."""
+    (the SDK finds its own way). `signed` makes the connections to a cloud that signs requests, given the seconds to
+    connect in."""
 
     def __init__(
         self,
@@ -239,18 +240,22 @@ class AnthropicProvider(HttpProvider):
         route: Route = DIRECT,
         transport: Transport = "http",
         now: Callable[[], float] = time.time,
+        signed: Callable[[float], Wire] | None = None,
     ) -> None:
         patience = patience or (Patience() if endpoint.is_anthropic else LOCAL_PATIENCE)
         super().__init__(Failures(endpoint.base_url, endpoint.secrets, route), patience, now)
         self._endpoint = endpoint
         self._route = route
         self._transport = transport
+        self._signed = signed
 
     async def _asked(self, request: Request) -> tuple[EventReader, None]:
         betas = {"anthropic-beta": ",".join(request.betas)} if request.betas else {}
         return await self._open(_MESSAGES, for_messages(request).body(), betas), None
 
     def _connect(self) -> Wire:
+        if self._signed is not None:
+            return self._signed(self._patience.connect)
         return connected(self._endpoint, self._route, self._patience.connect, self._transport)
 
     def _told(self, response: Response, request: Request) -> Response:

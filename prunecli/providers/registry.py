@@ -30,6 +30,7 @@ LISTING_SECONDS = 8.0
 """Time limit in seconds for listing models."""
 
 Transport: TypeAlias = Literal["http", "sdk"]
+Cloud: TypeAlias = Literal["aws", "google"]
 State: TypeAlias = Literal["ok", "warning", "problem"]
 Listed: TypeAlias = Callable[[], Sequence[Offer]]
 """A function that lists the endpoint's models, like `Provider.models`. Raises ProviderError or TimeoutError."""
@@ -73,7 +74,7 @@ class Connection:
     """The parameters of a provider. `base_url` is "" for the provider's own address; `options` are its `Options` with
     the configured values, None if it declares none. `keys` are the sources of the credential, None for the provider's
     own. `transport` is the library that sends requests to a server of the Messages API, and `wire` the protocol of a
-    provider that has several, "" for its default."""
+    provider that has several, "" for its default. `cloud` is the one whose credentials do instead of a key."""
 
     base_url: str
     credentials: Credentials
@@ -82,6 +83,7 @@ class Connection:
     keys: Keys | None = None
     transport: Transport = "http"
     wire: str = ""
+    cloud: Cloud | None = None
 
 
 @frozen

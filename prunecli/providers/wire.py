@@ -28,7 +28,7 @@ else:
     httpx2 = lazy("httpx2")
 
 
-_ACCEPT = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
+ACCEPT = {"Accept": "text/event-stream, application/json", "Accept-Encoding": "identity"}
 _VERSION = "2023-06-01"
 """The version of the API, the one that all servers know."""
 
@@ -92,7 +92,7 @@ def http_client(
     """Return a client that reads nothing from the environment and follows no redirect."""
     return httpx2.AsyncClient(
         base_url=base_url,
-        headers={**_ACCEPT, "User-Agent": f"prunecli/{__version__}", **headers},
+        headers={**ACCEPT, "User-Agent": f"prunecli/{__version__}", **headers},
         timeout=httpx2.Timeout(None, connect=connect_seconds),
         transport=httpx2.AsyncHTTPTransport(
             verify=_tls(base_url, route),
@@ -130,25 +130,29 @@ class SdkWire:
     ANTHROPIC_CUSTOM_HEADERS, and at Anthropic's address, if no credential is given, its profiles and federated
     identities."""
 
-    def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
+    hint = "set ANTHROPIC_API_KEY, or sign in as the SDK expects it"
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @classmethod
+    def to(cls, endpoint: Endpoint, connect_seconds: float) -> "SdkWire":
+        """Return the connections to an endpoint."""
         finds_its_own = endpoint.is_anthropic and not endpoint.secrets
-        headers: dict[str, Any] = dict(_ACCEPT)
+        headers: dict[str, Any] = dict(ACCEPT)
         if not endpoint.is_anthropic:  # where the SDK would send a key as a bearer token
             headers |= {"anthropic-version": _VERSION, "Authorization": anthropic.Omit(), **endpoint.headers}
         try:
-            self._client = anthropic.AsyncAnthropic(
+            client = anthropic.AsyncAnthropic(
                 api_key=endpoint.api_key or None,
                 auth_token=None if finds_its_own or endpoint.api_key else endpoint.auth_token or "",
                 base_url=endpoint.base_url,
-                max_retries=0,
-                timeout=httpx2.Timeout(None, connect=connect_seconds),
-                open_telemetry=False,
-                middleware=[_keep_refusals],
                 default_headers=headers,
-                http_client=anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+                **sdk_options(connect_seconds),
             )
         except anthropic.AnthropicError as error:
-            raise _no_credential(error) from error
+            raise no_credential(error, cls.hint) from error
+        return cls(client)
 
     async def send(self, path: str, body: bytes | None, headers: dict[str, str]) -> "httpx2.Response":
         raw: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": anthropic.AsyncStream[object]}
@@ -158,7 +162,7 @@ class SdkWire:
             if body is None:
                 found: httpx2.Response = await self._client.get(path, **raw)
             else:
-                found = await self._client.post(path, content=body, **raw)
+                found = await self._client.post(path, **self._body(body), **raw)
         except _Refusal as refusal:
             return refusal.response
         except anthropic.APIConnectionError as error:
@@ -166,8 +170,11 @@ class SdkWire:
                 raise error.__cause__  # noqa: B904  # it has a cause of its own
             raise httpx2.ConnectError(str(error)) from error
         except (anthropic.AnthropicError, TypeError) as error:
-            raise _no_credential(error) from error
+            raise no_credential(error, self.hint) from error
         return found
+
+    def _body(self, body: bytes) -> dict[str, Any]:
+        return {"content": body}
 
     async def close(self) -> None:
         await self._client.close()
@@ -176,14 +183,24 @@ class SdkWire:
 def connected(endpoint: Endpoint, route: Route, connect_seconds: float, transport: Transport) -> Wire:
     """Return the connections to an endpoint. Imports the library."""
     if transport == "sdk":
-        return SdkWire(endpoint, connect_seconds)
+        return SdkWire.to(endpoint, connect_seconds)
     return HttpWire(endpoint, route, connect_seconds)
 
 
-def _no_credential(error: Exception) -> Unauthorized:
+def sdk_options(connect_seconds: float) -> dict[str, Any]:
+    """Return the options of a client of the SDK, which sends each request once and reads no refusal."""
+    return {
+        "max_retries": 0,
+        "timeout": httpx2.Timeout(None, connect=connect_seconds),
+        "open_telemetry": False,
+        "middleware": [_keep_refusals],
+        "http_client": anthropic.DefaultAsyncHttpxClient(follow_redirects=False),
+    }
+
+
+def no_credential(error: Exception, hint: str) -> Unauthorized:
     """Translate the SDK's error for a credential that is missing, unreadable or not to be renewed."""
-    words = shortened(" ".join(str(error).split()), 300)
-    return Unauthorized(f"the SDK: {words}", "set ANTHROPIC_API_KEY, or sign in as the SDK expects it")
+    return Unauthorized(f"the SDK: {shortened(' '.join(str(error).split()), 300)}", hint)
 
 
 class _Refusal(Exception):

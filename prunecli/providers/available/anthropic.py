@@ -1,5 +1,6 @@
 """The provider for Anthropic's Messages API, at Anthropic or at any compatible server (`[model] base_url`)."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prunecli.providers.endpoints import KNOWN
@@ -8,8 +9,9 @@ from prunecli.providers.registry import Connection, Finding, Keys, Listed, check
 from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
-    from prunecli.providers import messages_api, network, wire
+    from prunecli.providers import cloud_wire, messages_api, network, wire
 else:
+    cloud_wire = lazy("prunecli.providers.cloud_wire")
     messages_api = lazy("prunecli.providers.messages_api")
     network = lazy("prunecli.providers.network")
     wire = lazy("prunecli.providers.wire")
@@ -27,13 +29,18 @@ def needs_key(base_url: str) -> bool:
 
 
 def make(connection: Connection) -> Provider:
-    """Make the provider. Raises ConfigError for an invalid credential or address, and UsageError for an invalid proxy
-    variable."""
+    """Make the provider. Raises ConfigError for an invalid credential or address or a missing library, and UsageError
+    for an invalid proxy variable."""
     key, address = connection.credentials, connection.base_url or _ADDRESS
+    endpoint, signed = wire.Endpoint(key.api_key, key.auth_token, address), None
+    if connection.cloud and (connection.cloud == "google" or not key):
+        cloud_wire.check_library(connection.cloud)
+        signed = partial(cloud_wire.CloudWire, connection.cloud, endpoint, connection.environ)
     return messages_api.AnthropicProvider(
-        wire.Endpoint(key.api_key, key.auth_token, address),
+        endpoint,
         route=network.DIRECT if connection.transport == "sdk" else network.route(address, connection.environ),
         transport=connection.transport,
+        signed=signed,
     )
 
 
