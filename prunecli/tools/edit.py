@@ -8,10 +8,12 @@ from typing import ClassVar
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
+from prunecli.tools.files import notebook
 from prunecli.tools.files.atomic_write import Current, digest_of, locked, replace_content
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.notebook import is_notebook_name
 from prunecli.tools.files.replacement import Replacement, check_notebook, replaced
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
@@ -73,6 +75,10 @@ def _replacement(place: Place, current: Current, given: EditInput, context: Tool
     if is_binary(current.data):
         raise ToolError(f"{name} is a binary file.")
     old, new = well_formed(given.old_string), well_formed(given.new_string)
+    if is_notebook_name(place.path) and (
+        by_cell := notebook.edited(current.data, old, new, everywhere=given.replace_all)
+    ):
+        return Replacement(*by_cell)
     done = replaced(current.data, old, new, everywhere=given.replace_all)
     check_notebook(place.path, current.data, done.data)
     return done
@@ -85,7 +91,11 @@ def _edited(
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
     encoding = encoding_of(current.data)
-    made = change(encoding.decode(current.data), encoding.decode(done.data))
+    texts = encoding.decode(current.data), encoding.decode(done.data)
+    if is_notebook_name(place.path):
+        before, after = notebook.sources(current.data), notebook.sources(done.data)
+        texts = (before, after) if before and after and before != after else texts
+    made = change(*texts)
     places = counted(done.count, "place")
     name = well_formed(seen_from(place.path, os.path.realpath(context.cwd)))
     text = f"Edited {name}: {places}, first at line {made.first_line} (+{made.added} −{made.removed} lines)."

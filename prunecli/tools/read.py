@@ -2,13 +2,14 @@
 
 import io
 import os
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from prunecli.model.codec import well_formed
-from prunecli.model.messages import Block, Json, plain_text
+from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
 from prunecli.tools.files.decoding import SAMPLE, decoded, fitting_lines, is_text
@@ -16,6 +17,7 @@ from prunecli.tools.files.encoding import encoding_of, is_binary
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.media import MAX_SOURCE, as_tool_error, document_of, image_of, text_of_pdf
+from prunecli.tools.files.notebook import HINT, Cell, cells_of, is_notebook_name, shown
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.names import names_in
@@ -25,7 +27,10 @@ from prunecli.util.frozen import frozen
 
 DEFAULT_LINES = 2000
 MAX_UTF_16 = 16 * 1024 * 1024
+MAX_IMAGES = 10
+"""Images of one notebook that are shown."""
 _HINT_NAMES = 50
+_IMAGE = re.compile(r"^\[image (\d{1,6}): ", re.MULTILINE)
 
 
 @frozen
@@ -69,6 +74,8 @@ class Read:
                 with open_file(path) as file:
                     if (output := _media(file, path, context, whole=whole)) is not None:
                         return _lines_of(output, path, first, lines, context, stop)
+                    if is_notebook_name(path) and (cells := _cells(file, path, context)):
+                        return _notebook(cells, path, first, lines, context, stop)
                     return _shown(file, path, first, lines, context, stop)
             except IsFolder as error:
                 raise ToolError(f"{error} {_holding(path)}") from error
@@ -134,6 +141,33 @@ def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> 
         raise as_tool_error(name, what, error) from error
     context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
     return ToolOutput((block,), details=details) if block else text_output(text, details)
+
+
+def _cells(file: io.FileIO, path: str, context: ToolContext) -> list[Cell]:
+    state = os.fstat(file.fileno())
+    data = file.read() if state.st_size <= MAX_BYTES else b""
+    file.seek(0)
+    if cells := cells_of(data or b""):
+        context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
+    return cells
+
+
+def _notebook(
+    cells: list[Cell], path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
+) -> ToolOutput:
+    """Return lines of the cells' text, and the images of outputs that these lines name."""
+    text, images = shown(cells)
+    source, limit = text.encode("utf-8", "replace"), context.limits.max_output_bytes
+    page = page_of(io.BytesIO(source), first, lines, limit, stop, whole=True)
+    output = _page_output(page, path, len(source), limit)
+    blocks: list[Block] = [Text(f"{plain_text(output.content).removesuffix(chr(10))}\n{HINT}")]
+    named = [int(number) for number in _IMAGE.findall(decoded(page.data)) if 0 < int(number) <= len(images)]
+    for number in dict.fromkeys(named[:MAX_IMAGES]):
+        try:
+            blocks += [image_of(images[number - 1], context.media)]
+        except ValueError as error:
+            blocks += [Text(f"[image {number} can't be shown: {error}]")]
+    return replace(output, content=tuple(blocks))
 
 
 def _lines_of(

@@ -89,9 +89,7 @@ async def test_a_change_that_breaks_a_notebook_is_refused(tools: Caller, workspa
     whole = '{"cells": [{"source": ["y = 2"]}], "nbformat": 4}'
     (workspace / "n.ipynb").write_text(whole)
     await tools.text("read", path="n.ipynb")
-    given = (
-        {"old_string": "y = 2", "new_string": "y = 3\nz = 4"} if tool == "edit" else {"content": whole[:-1]}
-    )
+    given = {"old_string": '"y = 2"', "new_string": '"y'} if tool == "edit" else {"content": whole[:-1]}
     assert "no longer be JSON" in await tools.error(tool, path="n.ipynb", **given)
     assert (workspace / "n.ipynb").read_text() == whole
     await tools.text("edit", path="n.ipynb", old_string='"y = 2"', new_string='"y = 3\\n", "z = 4"')
