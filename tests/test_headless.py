@@ -318,7 +318,7 @@ async def test_an_answer_that_was_cut_keeps_the_prompts_after_it_back(tmp_path: 
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("/compact", 0, "Nothing to compact yet: the session has 0 turns"),
+        ("/compact", 0, "Nothing to summarize yet: the session has 0 turns"),
         ("/status", 0, "model"),
         ("/prune", 0, ""),
         ("/model", 0, "/model "),

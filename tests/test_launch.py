@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from prunecli.cli.demo import PRICES
-from prunecli.cli.launch import demo_launch, launch
+from prunecli.cli.launch import demo_launch, in_scratch_folder, launch
 from prunecli.commands.command import Quit, run_line
 from prunecli.front.presentation.completion import as_command
 from prunecli.providers import endpoints
+from prunecli.providers.demo_tour import is_tour
 from prunecli.providers.models import ModelTable
 from prunecli.runtime import reconfiguring
 from prunecli.runtime.make import CHANGED_SETTINGS, make_runtime
@@ -77,13 +78,21 @@ def test_instructions_of_the_project_are_read_once_it_is_trusted(tmp_path: Path)
         ] == expected
 
 
-def test_the_tour_has_a_scratch_folder_of_its_own() -> None:
+def test_the_tour_has_a_scratch_folder_of_its_own(tmp_path: Path) -> None:
     asked = demo_launch()
     assert "Press Enter to start" in asked.introduction
     assert (asked.prompt, asked.guide[0]) == ("", "tour, step by step")
     assert asked.cwd is not None
     assert list(asked.cwd.iterdir()) == []
     asked.cwd.rmdir()
+    for words in ("tour", "Start the tour."):
+        assert is_tour(words)
+    headless = in_scratch_folder(
+        Launch(prompt="tour", headless=True, cwd=tmp_path, flags={"--model": "demo"})
+    )
+    assert (headless.prompt, headless.trust, headless.cwd != tmp_path) == ("tour", True, True)
+    assert headless.cwd is not None
+    headless.cwd.rmdir()
 
 
 def test_the_tour_typed_in_a_session_leaves_for_that_folder(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def demo(
     tour = replace(
         tour,
         flags={**(before.flags or {}), **(tour.flags or {})},
-        sets=(*before.sets, *PRICES),
+        sets=(*before.sets, *PRICES, "compaction.on_return=off"),
         resume=_recorded(tour.cwd or Path()),
         config_file=before.config_file,
         inline=inline or before.inline,

@@ -59,6 +59,13 @@ def launch(
     `patience`: the seconds that a headless run which needs no input waits for its first byte.
     """
     environ = dict(os.environ if environ is None else environ)
+    if (
+        asked.headless
+        and dict(asked.flags or {}).get("--model") == "demo"
+        and demo_tour.is_tour(asked.prompt)
+    ):
+        asked = in_scratch_folder(asked)
+        _err(f"prunecli: the tour runs in {visible(str(asked.cwd))}")
     if asked.headless:
         gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
         try:
@@ -114,6 +121,12 @@ def demo_launch(*, plain: bool = False) -> Launch:
         guide=demo_tour.GUIDE,
         plain=plain,
     )
+
+
+def in_scratch_folder(asked: Launch) -> Launch:
+    """Return the start of a headless tour: wherever it starts, it changes no file of the user's."""
+    tour = demo_launch()
+    return replace(asked, cwd=tour.cwd, trust=True, flags={**(asked.flags or {}), **(tour.flags or {})})
 
 
 def working_directory() -> Path:

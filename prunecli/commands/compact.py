@@ -23,7 +23,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     plan = policy.plan_compaction(context, arguments)
     if plan is None:
         why = why_nothing(context, policy.compaction, policy.window)
-        return [Say(f"Nothing to compact yet: {why}.")]
+        return [Say(f"Nothing to summarize yet: {why}.")]
     act = partial(_compact, arguments)
     return weighed(runtime, policy.summary(context, plan), "Summarize", act, _protected(context, plan))
 

@@ -3,6 +3,8 @@
 Each step depends on the result of the previous one, so the tour reacts to a denial or an error.
 """
 
+import re
+
 from prunecli.plugins.features import available
 from prunecli.providers.demo_script import REAL_MODEL, WHO, Answered, Call, Reply, Scene, code, problem
 
@@ -51,7 +53,7 @@ MEMO = (
     f"{FOLDER}/parser.py parses durations; parse() set total instead of adding to it. Fixed with +=, "
     "checked with test_parser.py."
 )
-PRUNE_TOKENS = 800
+PRUNE_TOKENS = 1_050
 """Enough tokens to prune both runs of the test with any tokenizer, but not the files before them."""
 LINGER = 0.8
 """Seconds between the text of a step and its calls, to give people time to read."""
@@ -66,12 +68,19 @@ The model is a script that fixes a bug in a scratch folder; tools, context and p
 Dollars are what this would cost at the recorded model's prices. Nothing is charged.
 Press Enter to start. When the prompt proposes a line, Enter sends it."""
 
+_TOUR = r"(?:(?:start|show me|take|run|begin|go on with) )?(?:the |a )?(?:demo|tour)(?:, step by step)?"
+
 _FILES = {f"{FOLDER}/parser.py": PARSER, f"{FOLDER}/test_parser.py": TEST_PARSER}
 _WRITES = [Call("write", {"path": path, "content": content}) for path, content in _FILES.items()]
 _READS = [Call("read", {"path": path}) for path in _FILES]
 _TEST = Call("bash", {"command": f"python3 -B {FOLDER}/test_parser.py"})
 _FIX = Call("edit", {"path": f"{FOLDER}/parser.py", "old_string": BUG, "new_string": FIXED})
 _LOOKS = [Call("ls", {"path": FOLDER}), Call("grep", {"pattern": "total", "path": FOLDER})]
+
+
+def is_tour(words: str) -> bool:
+    """Return whether these words ask for the tour, or for its next step."""
+    return bool(re.fullmatch(_TOUR, " ".join(words.lower().strip(" .!?\n").split())))
 
 
 def reply_to(scene: Scene) -> Reply:

@@ -299,10 +299,11 @@ def cache_prices(prices: Prices, ttl: CacheTtl) -> tuple[float | None, float | N
 def token_factor(name: str) -> float:
     """Return the model's tokens per token of o200k_base, by family, measured on the sessions of agents.
 
-    The factor is 1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer Claude models, and 1.0 for other models.
+    The factor is 1.23 for Claude up to 4.6 and Haiku 4.5, 1.6 for newer Claude models and the demo model, which plays
+    one, and 1.0 for other models.
     """
     resolved = ALIASES.get(name, name).lower()
-    if "claude" not in resolved:
+    if "claude" not in resolved and resolved != "demo":
         return 1.0
     version = claude_version(resolved)
     return 1.23 if version is not None and version <= (4, 6) else 1.6

@@ -103,6 +103,8 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
     if config.origin("model.name").startswith("flag "):
         runtime.session_model.asked = config.model.name
     _begin(runtime, asked, waiting)
+    if asked.introduction:
+        runtime.prepare()  # so that the first figures are those of the first request
     return runtime
 
 

@@ -23,7 +23,7 @@ from prunecli.model.events import (
 from prunecli.model.messages import Blob, Block, Json, Usage, plain_text
 from prunecli.model.notes import TYPED, without_notes
 from prunecli.model.record_codec import decode_record
-from prunecli.session.titles import TITLE, title_of
+from prunecli.session.titles import TITLE, title_of, without_tags
 from prunecli.util.figures import short
 
 PROMPT_CHARS = 300
@@ -103,7 +103,12 @@ class Digest:
     @property
     def title(self) -> str:
         """What the session is about, in a few words."""
-        return self.topic or self.subject or title_of(self.first) or self.first.split("\n", 1)[0][:80]
+        return (
+            self.topic
+            or self.subject
+            or title_of(self.first)
+            or without_tags(self.first).split("\n", 1)[0][:80]
+        )
 
     @property
     def head(self) -> str:

@@ -18,16 +18,24 @@ _END = re.compile(
     re.IGNORECASE,
 )
 """Where the object ends."""
+_INJECTED = re.compile(r"^\s*<([a-z][\w-]*)\b[^>\n]*>.*?</\1>\s*", re.DOTALL | re.MULTILINE)
+"""A text in tags at the start of a line, which a program put around the words."""
 _MENTION = re.compile(r"(?<!\S)@(?=\S)")
 _LINK = re.compile(r"\[?https?://[^\s?#\])]*?((?:[^\s/?#\])]+/)?[^\s/?#\])]+)/?(?:[?#\])]\S*)?(?=\s|$)")
 """An address, of which the last two parts tell enough."""
+
+
+def without_tags(prompt: str) -> str:
+    """Return a prompt without the texts in tags that a program put before or after the words; all of it if there is
+    nothing else."""
+    return _INJECTED.sub("", prompt).strip() or prompt
 
 
 def title_of(prompt: str) -> str:
     """Return at most TITLE_CHARS of the first line that asks for something: "Fix the failing test in parser.py"; ""
     for a greeting, or text without a word."""
     spare = ""
-    for line in prompt.splitlines():
+    for line in without_tags(prompt).splitlines():
         text = _POLITE.sub("", " ".join(line.strip(" \t#*>`-").split()))
         text = _LINK.sub(r"\1", _MENTION.sub("", text))
         if line.lstrip().startswith("<") or not re.search(r"\w{2}", text):

@@ -13,6 +13,11 @@ def short(tokens: int) -> str:
     return f"{value:.1f}{unit}" if abs(value) < 99.95 else f"{value:.0f}{unit}"
 
 
+def roughly(tokens: int) -> str:
+    """Format tokens where the line is short: 812, 9.4K, 67K, 1.3M."""
+    return f"{tokens / 1_000:.0f}K" if 9_950 <= tokens < 99_950 else short(tokens)
+
+
 def in_tokens(tokens: int) -> str:
     """Format tokens with their noun: 1 token, 812 tokens, 45.2K tokens."""
     return f"{short(tokens)} token{'s' * (abs(tokens) != 1)}"

@@ -578,7 +578,7 @@ async def test_compact_costs_no_request_where_it_gains_nothing_and_says_why(
     runtime = start(tmp_path, [says(answer)] * turns, sets=sets)
     for number in range(turns):
         await runtime.submit(f"my own long words {number} " * 100)
-    assert f"Nothing to compact yet: {why}" in say(list(run_line(runtime, "/compact")))
+    assert f"Nothing to summarize yet: {why}" in say(list(run_line(runtime, "/compact")))
     assert not await runtime.compact()
 
 
@@ -586,7 +586,7 @@ async def test_compact_is_offered_only_where_something_lies_between(tmp_path: Pa
     sets = ("compaction.keep_first_turns=1", "compaction.keep_recent_turns=1", "model.name=claude-opus-5")
     long = says("a long answer " * 200)
     runtime = start(tmp_path, [long, long, long, says("The gist.")], sets=sets)
-    assert "Nothing to compact" in say(list(run_line(runtime, "/compact")))
+    assert "Nothing to summarize" in say(list(run_line(runtime, "/compact")))
     for words in ("one", "two", "three"):
         await runtime.submit(words)
     assert run_line(runtime, "/compact the parser") == [CompactNow("the parser")]

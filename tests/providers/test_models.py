@@ -153,7 +153,7 @@ def test_a_price_that_is_not_known_is_no_zero():
         ("claude-fable-5", 1.6),
         ("claude-mythos-preview", 1.6),
         ("anthropic/claude-sonnet-5.5", 1.6),
-        ("demo", 1.0),
+        ("demo", 1.6),
         ("glm-5", 1.0),
         ("", 1.0),
     ],

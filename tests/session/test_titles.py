@@ -26,6 +26,8 @@ from prunecli.session.titles import TITLE, TITLE_CHARS, title_of
         ("fix https://github.com/foo/bar/issues/12?x=1 now", "Fix issues/12 now"),
         ("Implement the following plan:\n\n# Add caching to the API\n\nFirst …", "Add caching to the API"),
         ("<context>\nx\n</context>\nrun the tests.", "Run the tests"),
+        ("<system-reminder>\nUse the tools.\n</system-reminder>\nRename it.", "Rename it"),
+        ("Rename it.\n<ide-context file='a.py'>\nline 3\n</ide-context>", "Rename it"),
         ("Why does pytest hang?", "Why does pytest hang"),
         ("修复解析器的错误", "修复解析器的错误"),
         ("/review the last commit", "/review the last commit"),

@@ -148,6 +148,11 @@ async def test_whoever_trusts_a_directory_can_read_its_whole_path(
         await s.until(lambda: s.frame.query(Question))
         question = s.frame.query_one(LongQuestion)
         await s.until_shown("Do you trust this folder?", "Yes", "No")
+        await s.pilot.press("question_mark")
+        await s.until_shown("The bar and the keys")
+        await s.pilot.press("escape")
+        await s.until(lambda: s.app.screen is s.frame)
+        assert s.frame.prompt.is_empty, "it is not typed"
         assert await s.read_through(question) == str(s.runtime.setup.cwd)
         await s.until_shown("Yes", "No")
 

@@ -18,7 +18,7 @@ LETTERS: dict[Part, str] = dict(zip(USED, "SITUARN", strict=True))
 """The letter of each part in a map cell, so that the map is readable without colors."""
 BEYOND: tuple[Part, ...] = ("free", "reserve")
 """The parts of the window that are not used, which have no cells."""
-_NAMES: dict[Part, str] = {"user": "you", "reserve": "for the answer"}
+_NAMES: dict[Part, str] = {"user": "you", "reserve": "reserved for the reply"}
 """The names of parts that are not called as in the code."""
 
 KEYS: dict[Act, str] = {

@@ -47,7 +47,6 @@ NOT_THE_USER = "[This is prunecli, not the user.]"
 
 _MAX_CHARS = 1_000
 _SHOWN_LINES = 8
-_TOUR = r"(?:(?:start|show me|take|run|begin|go on with) )?(?:the |a )?(?:demo|tour)(?:, step by step)?"
 _HELP = ("", "help", "hello", "hi", "hey", "stop", "thanks")
 _COMMANDS = (
     ("ls", r"(?:list|ls)(?:\s+@?(?P<path>\S+))?", "`list` · `list src`"),
@@ -110,8 +109,9 @@ class DemoProvider:
         """See `Provider.close`; there is nothing to free."""
 
     def _usage(self, request: Request, content: Sequence[Block]) -> Usage:
-        """Return the usage, with tokens as bytes / 4. The part up to the last breakpoint is read from the cache where
-        it equals the previous request, and written otherwise. Nothing expires."""
+        """Return the usage: the tokens that the session counts, shared by bytes, or bytes / 4 of a request that it
+        does not count. The part up to the last breakpoint is read from the cache where it equals the previous
+        request, and written otherwise. Nothing expires."""
         pieces, marked = _pieces(request)
         pairs = zip(self._cached, pieces[:marked], strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -119,12 +119,12 @@ class DemoProvider:
         output = len(
             json.dumps([block.input if isinstance(block, ToolUse) else str(block) for block in content])
         )
-        return Usage(
-            _tokens(pieces[marked:]),
-            -(-output // _BYTES_PER_TOKEN),
-            _tokens(pieces[:same]),
-            _tokens(pieces[same:marked]),
-        )
+        new, read, written = map(_tokens, (pieces[marked:], pieces[:same], pieces[same:marked]))
+        if request.tokens:
+            by = request.tokens / max(1, new + read + written)
+            new, read = round(by * new), round(by * read)
+            written = max(0, request.tokens - new - read)
+        return Usage(new, -(-output // _BYTES_PER_TOKEN), read, written)
 
 
 def _call_deltas(use: ToolUse) -> Iterator[ToolCallDelta]:
@@ -155,7 +155,7 @@ def _reply_to(scene: Scene) -> Reply:
         return Reply(f"{WHO} It cannot summarize, so the earlier messages are dropped.")
     line = scene.words.strip()[: _MAX_CHARS + 1]
     plain = " ".join(line.lower().strip(" .!?").split())
-    if re.fullmatch(_TOUR, plain):
+    if demo_tour.is_tour(line):
         return demo_tour.reply_to(scene)
     if scene.results:
         return Reply("\n\n".join(map(_report, scene.results)))

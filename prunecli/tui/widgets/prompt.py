@@ -216,7 +216,7 @@ class Prompt(Editor):
 
     def _act(self, key: str) -> bool:
         action = self.keys.action(key)
-        if key == "question_mark" and self.is_empty and self.question is None:
+        if key == "question_mark" and self.is_empty:
             action = "show_keys"
         match action:
             case "":

@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from prunecli.tui.messages import ActionAsked
 from prunecli.tui.widgets.fitting import Piece, fitted
-from prunecli.util.figures import countdown, money, share, short
+from prunecli.util.figures import countdown, money, roughly, share, short
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ def pruning_line(status: "Status | None", width: int) -> Content:
         words = ("ctx 0%", "scanned 0", "pruned 0", "protected 0")
         return fitted([Piece((one,), "$muted", 9 - at) for at, one in enumerate(words)], (), width)
     ledger = status.ledger
-    about = "~" if status.estimated and ledger.context_tokens else ""
-    used = f"{short(ledger.context_tokens)}/{short(ledger.limit or ledger.window)}"
+    used = f"{roughly(ledger.context_tokens)}/{roughly(ledger.limit or ledger.window)}"
     pieces = [
-        Piece((f"ctx {about}{used} {share(ledger.used)}",), level(ledger.used), 9),
+        Piece((f"ctx {used} {share(ledger.used)}",), level(ledger.used), 9),
         Piece((f"scanned {short(ledger.scanned_tokens)}",), "$muted", 6),
         Piece((f"pruned {short(ledger.pruned_tokens)}",), "$foreground", 8),
         Piece((f"protected {short(ledger.protected_tokens)}",), "$muted", 5),

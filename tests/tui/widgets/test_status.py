@@ -46,14 +46,13 @@ def line(width: int = 120, **changes: Any) -> str:
     return pruning_line(status(**changes), width).plain.rstrip()
 
 
-FULL = "ctx 76.0K/170K 45% · scanned 45.2K · pruned 25.0K · protected 9.0K · saved $0.24"
+FULL = "ctx 76K/170K 45% · scanned 45.2K · pruned 25.0K · protected 9.0K · saved $0.24"
 
 
 def test_the_first_line_says_how_full_the_context_is_and_what_pruning_did() -> None:
     assert line(saved=0.24) == FULL
     assert line(saved=-0.12).endswith(" · saved -$0.12")
     assert line(saved=None).endswith(" · protected 9.0K"), "without prices"
-    assert line(estimated=True).startswith("ctx ~76.0K/170K 45% · ")
 
 
 def test_nothing_is_said_to_be_saved_before_anything_was_pruned() -> None:
@@ -95,8 +94,9 @@ def test_a_part_that_does_not_fit_is_left_out_whole_and_the_saving_first() -> No
         shown = line(width, saved=0.24).split(" · ")
         assert set(shown) <= set(parts)
         assert shown == [one for one in parts if one in shown]
-    assert line(79, saved=0.24) == " · ".join(parts[:4])
-    assert line(50, saved=0.24) == "ctx 76.0K/170K 45% · scanned 45.2K · pruned 25.0K"
+    assert line(78, saved=0.24) == FULL, "a screen of 80 columns has room for it"
+    assert line(77, saved=0.24) == " · ".join(parts[:4])
+    assert line(50, saved=0.24) == "ctx 76K/170K 45% · scanned 45.2K · pruned 25.0K"
 
 
 def test_the_second_line_says_mode_model_cache_and_cost() -> None:
