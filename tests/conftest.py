@@ -52,7 +52,7 @@ SLOW = tuple(
             "mcp/test_faults",
         ),
         *("agent/permissions/test_hostile_kinds", "sandbox/test_attacks"),
-        *("mcp/test_hub", "mcp/test_real_servers", "proposals/test_crashing"),
+        *("features/proxy/test_bound", "mcp/test_hub", "mcp/test_real_servers", "proposals/test_crashing"),
         *(
             "proposals/test_equality",
             "providers/test_clouds",

@@ -49,6 +49,7 @@ WRITING = [
     "mcp get files",
     "mcp remove files",
     "proxy --status",
+    "proxy release mine",
     "trust",
     "sessions rm mine --yes",
 ]

@@ -31,6 +31,14 @@ class Incoming:
         return str(self.body.get("model") or "")
 
     @property
+    def drops_thinking(self) -> bool:
+        """Whether the endpoint is asked to drop thinking that a change before it made invalid."""
+        match self.body.get("thinking"):
+            case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
+                return True
+        return False
+
+    @property
     def preamble(self) -> dict[str, Json]:
         """System texts and tools, as `PREAMBLE` records them."""
         system = self.body.get("system") or ()
@@ -108,6 +116,17 @@ def marked(message: Message, marks: Sequence[tuple[int, Json]]) -> Message:
 
 def _takes_mark(block: Message) -> bool:
     return block.get("type") not in _UNMARKABLE and block.get("text") != ""
+
+
+def without_thinking(request: Incoming) -> bytes:
+    """Return the body of a request without thinking."""
+    messages: list[bytes] = []
+    for message in request.body["messages"]:
+        blocks = _blocks(message["content"])
+        left = [block for block in blocks if block.get("type") not in _UNMARKABLE]
+        if left:
+            messages.append(as_bytes(message if len(left) == len(blocks) else {**message, "content": left}))
+    return joined(request.body, messages)
 
 
 def as_bytes(value: Json) -> bytes:

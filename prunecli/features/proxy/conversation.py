@@ -11,10 +11,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from itertools import takewhile
 from typing import TypeAlias
 
-from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain
+from prunecli.agent.policy import Policy
+from prunecli.context.repair import strip_stale, strip_thinking
+from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain, without_thinking
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import content_to_json
 from prunecli.model.events import (
@@ -33,11 +36,13 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Json, tool_uses
 from prunecli.model.requests import PREAMBLE, WireMessage, own_name, tool_names
+from prunecli.providers.failures import Failures
 from prunecli.providers.provider import Response
 from prunecli.runtime import Runtime
 from prunecli.session.importers.anthropic_messages import events_of
 from prunecli.session.importers.tool_names import Touching
-from prunecli.util.errors import PrunecliError, UsageError
+from prunecli.util.errors import PrunecliError, SignatureRejected, UsageError
+from prunecli.util.frozen import frozen
 
 Span: TypeAlias = tuple[WireMessage, int, int]
 """A message that is sent, and the range of the program's messages that it stands for."""
@@ -49,6 +54,16 @@ PRUNING, NAME = "pruning.enabled", "session.name"
 """The settings that a user may change while the program runs."""
 
 
+@frozen
+class HowToPrune:
+    """`program` is the name of the program behind the proxy. With `prunes` False, requests are only recorded; with
+    `bound`, models with bound thinking are pruned too."""
+
+    program: str = ""
+    prunes: bool = True
+    bound: bool = False
+
+
 class Unlike(ValueError):
     """What the session would send differs from what the program sent, without a prune."""
 
@@ -56,18 +71,20 @@ class Unlike(ValueError):
 class Conversation:
     """A program's conversation and its session.
 
-    With `prunes` False, requests are recorded and never changed. Models with bound thinking are pruned only with
-    `bound`, because the program's own history is the unpruned one: without the proxy, thinking that was made after a
-    prune would be rejected there. `off` says why the conversation is left alone from now on, "" for no reason.
+    Models with bound thinking are pruned only with `how.bound`, or if the program asks the endpoint to drop invalid
+    thinking. The program's own history is the unpruned one: without the proxy, thinking that was made after a prune
+    would be rejected there. `is_lost`: the session of earlier requests can't be read. `off` says why the conversation
+    is left alone from now on, "" for no reason.
     """
 
-    def __init__(self, runtime: Runtime, *, program: str, prunes: bool = True, bound: bool = False) -> None:
+    def __init__(self, runtime: Runtime, how: HowToPrune, *, is_lost: bool = False) -> None:
         self.runtime = runtime
         self.off = ""
         self.turn = asyncio.Lock()
         """Held from a request until its answer is recorded."""
+        self._is_lost = is_lost and how.bound
         self._committing = asyncio.Lock()
-        self._program, self._prunes, self._bound = program, prunes, bound
+        self._how, self._binds = how, False
         self._said: list[Message] = []
         self._before: list[int] = []
         """The seq of the last record before each message."""
@@ -155,23 +172,55 @@ class Conversation:
     def send(self, request: Incoming, raw: bytes) -> bytes:
         """Record a request and return the body to send. Raises ValueError for one that can't be recorded as it is,
         and StorageFailed."""
-        context = self.runtime.session.context
         self._follow(request)
-        if self._edits(request):
-            policy = self.runtime.policy
-            if is_bound(request.model):
-                policy = policy._replace(leaves_out=True)
+        context, policy = self.runtime.session.context, self._policy(request)
+        if self._edits:
+            if self._is_lost:
+                self._leave_out(strip_thinking(policy.view(context)))
             for prune in (*policy.planned_by_model(context), *policy.prunes(context)):
                 self.runtime.emit(prune)
+        if policy.leaves_out and (context.pruns or self._edits):
+            self._leave_out(strip_stale(policy.view(context)))
+        return self._recorded(request, raw)
+
+    def mended(self, request: Incoming, raw: bytes, refusal: bytes) -> bytes | None:
+        """Return the body without thinking, if the endpoint refused it because of thinking that is bound to another
+        conversation: records were lost. None if it did not, or if there is none left."""
+        policy = self._policy(request)
+        if not (is_about_thinking(refusal) and policy.leaves_out and self._edits):
+            return None
+        remedy = strip_thinking(policy.view(self.runtime.session.context))
+        self._leave_out(remedy)
+        return self._recorded(request, raw) if remedy else None
+
+    def thoughtless(self, request: Incoming, raw: bytes, body: bytes, refusal: bytes) -> bytes | None:
+        """Return the program's request without thinking, if the endpoint refused it after this conversation was
+        pruned. None in any other case."""
+        pruned = self._how.bound and body is raw and is_about_thinking(refusal)
+        return without_thinking(request) if pruned else None
+
+    def _policy(self, request: Incoming) -> Policy:
+        """Return the policy. It leaves out thinking that is invalid, unless the program asks the endpoint to."""
+        leaves_out = is_bound(request.model) and not request.drops_thinking
+        return self.runtime.policy._replace(leaves_out=leaves_out)
+
+    def _leave_out(self, thinking: PrunApplied | None) -> None:
+        self._is_lost = False
+        if thinking:
+            self.runtime.emit(thinking)
+
+    def _recorded(self, request: Incoming, raw: bytes) -> bytes:
+        context = self.runtime.session.context
         spans = list(self._spans(context.messages()))
         body = self._body(request, raw, spans)
         marks = tuple(sorted({_number_of(spans, at) for at, _ in request.marks}))
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
 
-    def _edits(self, request: Incoming) -> bool:
-        """Return whether the conversation may be sent other than as it is."""
-        return self._prunes and (self._bound or not is_bound(request.model))
+    @property
+    def _edits(self) -> bool:
+        """Whether the conversation may be sent other than as it is."""
+        return self._how.prunes and not self._binds
 
     def preview(self, request: Incoming, raw: bytes) -> bytes:
         """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
@@ -193,7 +242,7 @@ class Conversation:
                 raise UsageError(f"{event.key} is the program's to change", "change it there")
         elif not isinstance(event, PrunApplied | PrunReverted | Pinned):
             raise UsageError("only its program adds messages", "R restores in place")
-        elif isinstance(event, PrunApplied) and is_bound(self.runtime.model_name) and not self._bound:
+        elif isinstance(event, PrunApplied) and self._binds:
             raise UsageError("the model binds its thinking to what is pruned", "start the proxy with --bound")
         return self.runtime.emit(event).seq
 
@@ -221,7 +270,7 @@ class Conversation:
     def _follow(self, request: Incoming) -> None:
         """Record what is new in the program's history. Raises ValueError."""
         settings = self.runtime.session.context.settings
-        fixed = ("model.name", request.model), (PROXIED, self._program), (PREAMBLE, request.preamble)
+        fixed = ("model.name", request.model), (PROXIED, self._how.program), (PREAMBLE, request.preamble)
         for key, value in fixed:
             if settings.get(key) != value:
                 self.runtime.emit(SettingChanged(key, value))
@@ -231,18 +280,19 @@ class Conversation:
             del self._said[same:], self._before[same:]
             self._same.clear()
             self._as_bytes = {at: data for at, data in self._as_bytes.items() if at < same}
+        self._binds = is_bound(request.model) and not (request.drops_thinking or self._how.bound)
         new = request.messages[same:]
         if self._answer and not (new and new[0]["role"] == "assistant"):
             self.runtime.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"))
             self._answer = None
-        shortens = self._edits(request) and self.runtime.choices.recall
+        shortens = self._edits and self.runtime.choices.recall
         for message in new:
-            self._add(message, shortens=shortens)
+            self._add(message, request.model, shortens=shortens)
         self._check(same)
 
-    def _add(self, message: Message, *, shortens: bool) -> None:
+    def _add(self, message: Message, model: str, *, shortens: bool) -> None:
         before = self.runtime.session.next_seq - 1
-        for event in events_of(message, self._names, "", first=not self._said):
+        for event in events_of(message, self._names, model, first=not self._said):
             if isinstance(event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(event.content))
                 event = self._with_usage(event)
@@ -339,6 +389,11 @@ class Conversation:
         if key not in self._same:
             self._same[key] = plain([json.loads(group.canonical)]) == plain(request.messages[at:to])
         return self._same[key]
+
+
+def is_about_thinking(refusal: bytes) -> bool:
+    """Return whether this answer of an endpoint (status 400) rejects a thinking block."""
+    return isinstance(Failures("").refused(HTTPStatus.BAD_REQUEST, {}, refusal, 0), SignatureRejected)
 
 
 def _number_of(spans: Sequence[Span], message: int) -> int:

@@ -9,20 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from prunecli.features.proxy.body import Incoming, Message, plain
-from prunecli.features.proxy.conversation import Conversation
+from prunecli.features.proxy.conversation import Conversation, HowToPrune
 from prunecli.runtime import Runtime
 from prunecli.util.errors import PrunecliError
-from prunecli.util.frozen import frozen
-
-
-@frozen
-class HowToPrune:
-    """`program` is the name of the program behind the proxy. With `prunes` False, requests are only recorded; with
-    `bound`, models with bound thinking are pruned too."""
-
-    program: str = ""
-    prunes: bool = True
-    bound: bool = False
 
 
 class Conversations:
@@ -63,18 +52,17 @@ class Conversations:
 
     def _opened(self, messages: Sequence[Message]) -> Conversation:
         runtime = self._make()
-        conversation = Conversation(
-            runtime, program=self._how.program, prunes=self._how.prunes, bound=self._how.bound
-        )
         first = sha256(b"".join(plain(messages[:1]))).hexdigest()
-        for id_ in self._sessions_of(first) if len(messages) > 1 else ():
+        before = self._sessions_of(first) if len(messages) > 1 else []
+        for id_ in before:
+            conversation = Conversation(runtime, self._how)
             with suppress(PrunecliError, OSError):  # moved, open elsewhere or damaged: a new session then
                 runtime.open_session(runtime.store.find(id_))
                 if conversation.resume(messages):
                     return conversation
                 runtime.new_session()
         self._keep(first, runtime.session.id)
-        return conversation
+        return Conversation(runtime, self._how, is_lost=bool(before))
 
     def _sessions_of(self, first: str) -> list[str]:
         """Return the ids of sessions that begin with this message, the newest first."""

@@ -11,8 +11,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prunecli.features.proxy.conversation import Conversation
-from prunecli.features.proxy.conversations import Conversations, HowToPrune
+from prunecli.features.proxy.conversation import Conversation, HowToPrune
+from prunecli.features.proxy.conversations import Conversations
 from prunecli.features.proxy.model_tools import called
 from prunecli.features.proxy.server import Proxy
 from prunecli.features.proxy.sockets import sockets

@@ -3,20 +3,32 @@
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
 
 import typer
 
-from prunecli.cli.shared import complaining, single
+from prunecli.cli.shared import complaining, group
 from prunecli.features.proxy.attach import asked_all
-from prunecli.features.proxy.conversations import HowToPrune
+from prunecli.features.proxy.conversation import HowToPrune
 from prunecli.features.proxy.hosting import Hosting, figures, hosted, status_line, summary_of
 from prunecli.features.proxy.server import checked_upstream
 from prunecli.features.proxy.wrap import BASE_URL, ENDPOINT
+from prunecli.model.claude import is_bound
+from prunecli.model.events import AssistantMessage, PrunApplied, Record, Spilled, ToolResult
+from prunecli.model.messages import thinking_blocks
+from prunecli.session.log import read_log
+from prunecli.session.store import Store
+from prunecli.util.figures import counted
+from prunecli.util.paths import Places
+
+app = group("Prune for other programs, between them and their endpoint.")
 
 
+@app.callback(invoke_without_command=True, no_args_is_help=False)
 def proxy(
+    ctx: typer.Context,
     port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.")] = 8788,
     upstream: Annotated[
         str, typer.Option(help="The endpoint; by default ANTHROPIC_BASE_URL, else Anthropic's.")
@@ -34,6 +46,8 @@ def proxy(
 
     Prints the address to set as ANTHROPIC_BASE_URL. Ctrl+C ends it.
     """
+    if ctx.invoked_subcommand:
+        return
     with complaining():
         environ = dict(os.environ)
         if status:
@@ -64,4 +78,30 @@ async def _run(asked: Hosting) -> None:
         typer.echo(line, err=True)
 
 
-app = single(proxy)
+@app.command("release")
+def release(session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")]) -> None:
+    """Say how a conversation goes on without the proxy."""
+    with complaining():
+        store = Store(Places.of(dict(os.environ)).sessions)
+        for line in ways_on(read_log(store.find(session)).records):
+            typer.echo(line)
+
+
+def ways_on(records: Sequence[Record]) -> list[str]:
+    """Return what it takes to go on without the proxy with the conversation that these records hold."""
+    pruned, answers = False, 0
+    for record in records:
+        match record.event:
+            case PrunApplied() | ToolResult(spilled=Spilled()):
+                pruned = True
+            case AssistantMessage(content, model) if pruned and is_bound(model) and thinking_blocks(content):
+                answers += 1
+    if not answers:
+        return ["Start the program without the proxy: it sends its own history, which the endpoint accepts."]
+    return [
+        f"{counted(answers, 'answer')} with thinking made after a prune, which is bound to the pruned conversation.",
+        "The program sends them in the unpruned one, and the endpoint rejects such thinking. Three ways on:",
+        "* Claude Code leaves out the thinking by itself when it is rejected: start it without the proxy.",
+        "* For other programs: summarize the whole conversation first (/compact), or begin a new one.",
+        "* Go on behind the proxy, with --bound: it leaves out what does not fit.",
+    ]

@@ -5,8 +5,8 @@ If anything of the engine fails, the request goes through as it came, and one li
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
+from contextlib import aclosing, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
@@ -115,10 +115,10 @@ class Proxy:
         async with conversation.turn:
             body = self._pruned(conversation, request, raw)
             if body is None:
-                await call.pass_on(raw)
+                await call.pass_on(raw, lambda *refused: conversation.thoughtless(request, raw, *refused))
                 return
             copy = await call.pass_on(
-                body, instead=raw, refused=lambda why: self._refused(conversation, request, why)
+                body, lambda *refused: self._instead(conversation, request, raw, *refused)
             )
             conversation.answered(copy.response() if copy else None)
         await conversation.commit()
@@ -147,8 +147,17 @@ class Proxy:
         except Exception:  # noqa: BLE001  # a count of the unpruned request is then the answer
             return raw
 
-    def _refused(self, conversation: Conversation, request: Incoming, why: str) -> None:
-        self._leave_alone(conversation, request, f"the endpoint refused a pruned request: {why}")
+    def _instead(
+        self, conversation: Conversation, request: Incoming, raw: bytes, body: bytes, answer: bytes
+    ) -> bytes | None:
+        """Return what to send in place of a body that the endpoint refused, None for nothing."""
+        with suppress(Exception):  # it must not cost the program its answer
+            if mended := conversation.mended(request, raw, answer):
+                return mended
+        if body is raw:
+            return None
+        self._leave_alone(conversation, request, f"the endpoint refused a pruned request: {_message(answer)}")
+        return raw
 
     def _leave_alone(self, conversation: Conversation, request: Incoming, why: str) -> None:
         conversation.leave(why, request)
@@ -168,12 +177,11 @@ class _Call:
         self._proxy, self._url, self._headers, self._send = proxy, url, headers, send
 
     async def pass_on(
-        self, body: bytes, *, instead: bytes | None = None, refused: Callable[[str], None] = lambda _: None
+        self, body: bytes, instead: Callable[[bytes, bytes], bytes | None] | None = None
     ) -> AnswerCopy | None:
-        """Send a body to the endpoint and its answer to the program. Return a copy of a good answer.
+        """Send a body to the endpoint and its answer to the program. With `instead`, return a copy of a good answer.
 
-        If the endpoint refuses a body that is not the program's, it gets `instead`, the program's, and `refused` is
-        called with its words.
+        If the endpoint refuses a body, `instead` gets both and returns what is sent in its place, None for nothing.
         """
         headers = self._headers
         if instead is not None:  # the copy is read, so it must not be compressed
@@ -181,20 +189,25 @@ class _Call:
             headers.append((b"accept-encoding", b"identity"))
         try:
             response = await self._proxy.opened(self.method, self._url, headers, body)
-            if instead is not None and body is not instead and response.status_code == HTTPStatus.BAD_REQUEST:
-                refused(_message(await response.aread()))
-                await response.aclose()
-                response = await self._proxy.opened(self.method, self._url, headers, instead)
+            refusal: bytes | None = None
+            while instead is not None and response.status_code == HTTPStatus.BAD_REQUEST:
+                refusal = b"".join([piece async for piece in response.aiter_raw()])
+                if (another := instead(body, refusal)) is None:
+                    break
+                body, refusal = another, None
+                response = await self._proxy.opened(self.method, self._url, headers, body)
         except httpx2.HTTPError as error:
             why = f"prunecli proxy: {error or type(error).__name__}"
             await _refuse(self._send, HTTPStatus.BAD_GATEWAY, "api_error", why)
             return None
         try:
-            return await self._answer(response, keep=instead is not None)
+            return await self._answer(response, refusal, keep=instead is not None)
         finally:
             await response.aclose()
 
-    async def _answer(self, response: "httpx2.Response", *, keep: bool) -> AnswerCopy | None:
+    async def _answer(
+        self, response: "httpx2.Response", read: bytes | None, *, keep: bool
+    ) -> AnswerCopy | None:
         good = keep and response.status_code == HTTPStatus.OK
         streamed = "event-stream" in response.headers.get("content-type", "")
         copy = AnswerCopy(streamed=streamed) if good else None
@@ -202,7 +215,7 @@ class _Call:
             pair for pair in response.headers.raw if pair[0].lower() not in _OF_ONE_HOP - {b"content-length"}
         ]
         await self._send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        async with aclosing(response.aiter_raw()) as pieces:
+        async with aclosing(response.aiter_raw() if read is None else _once(read)) as pieces:
             async for piece in pieces:
                 await self._send({"type": "http.response.body", "body": piece, "more_body": True})
                 if copy:
@@ -222,6 +235,10 @@ async def _whole(receive: Receive) -> bytes | None:
         pieces.append(message.get("body", b""))
         if not message.get("more_body"):
             return b"".join(pieces)
+
+
+async def _once(data: bytes) -> AsyncGenerator[bytes, None]:
+    yield data
 
 
 async def _gone(receive: Receive) -> None:

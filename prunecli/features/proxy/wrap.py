@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from prunecli.cli.shared import complaining, single
-from prunecli.features.proxy.conversations import HowToPrune
+from prunecli.features.proxy.conversation import HowToPrune
 from prunecli.features.proxy.hosting import Hosting, figures, hosted, summary_of
 from prunecli.features.proxy.server import checked_upstream
 from prunecli.plugins.features import features

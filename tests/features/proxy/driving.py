@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from prunecli.features.proxy.conversations import HowToPrune
+from prunecli.features.proxy.conversation import HowToPrune
 from prunecli.features.proxy.hosting import Hosting, Running, hosted
 from tests.endpoint import Endpoint
 
