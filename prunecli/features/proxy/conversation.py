@@ -7,17 +7,16 @@ sent. A message without an edit is sent as the program wrote it.
 
 import asyncio
 import json
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from itertools import takewhile
-from typing import TypeAlias
 
 from prunecli.agent.policy import Policy
 from prunecli.context.repair import strip_stale, strip_thinking
-from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, marked, plain, without_thinking
+from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, plain, without_thinking
+from prunecli.features.proxy.way_back import WayBack, number_of
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import content_to_json
 from prunecli.model.events import (
@@ -35,7 +34,7 @@ from prunecli.model.events import (
     is_edit,
 )
 from prunecli.model.messages import Json, tool_uses
-from prunecli.model.requests import PREAMBLE, WireMessage, own_name, tool_names
+from prunecli.model.requests import PREAMBLE, own_name, tool_names
 from prunecli.providers.failures import Failures
 from prunecli.providers.provider import Response
 from prunecli.runtime import Runtime
@@ -44,8 +43,6 @@ from prunecli.session.importers.tool_names import Touching
 from prunecli.util.errors import PrunecliError, SignatureRejected, UsageError
 from prunecli.util.frozen import frozen
 
-Span: TypeAlias = tuple[WireMessage, int, int]
-"""A message that is sent, and the range of the program's messages that it stands for."""
 PROXIED = "session.proxied"
 """The setting that marks a session of another program with its name."""
 
@@ -88,8 +85,7 @@ class Conversation:
         self._said: list[Message] = []
         self._before: list[int] = []
         """The seq of the last record before each message."""
-        self._as_bytes: dict[int, bytes] = {}
-        self._same: dict[tuple[int, int, bytes], bool] = {}
+        self._way_back = WayBack(self._before)
         self._names: dict[str, str] = {}
         self._touching = Touching()
         self._details: dict[str, Mapping[str, Json]] = {}
@@ -211,9 +207,9 @@ class Conversation:
 
     def _recorded(self, request: Incoming, raw: bytes) -> bytes:
         context = self.runtime.session.context
-        spans = list(self._spans(context.messages()))
-        body = self._body(request, raw, spans)
-        marks = tuple(sorted({_number_of(spans, at) for at, _ in request.marks}))
+        spans = list(self._way_back.spans(context.messages()))
+        body = self._way_back.body(request, raw, spans)
+        marks = tuple(sorted({number_of(spans, at) for at, _ in request.marks}))
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
 
@@ -226,11 +222,11 @@ class Conversation:
         """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
         if self.off or self.shared(request.messages) < len(self._said):
             return raw
-        spans, known = list(self._spans(self.runtime.session.context.messages())), len(self._said)
-        if not self._edited(request, spans, known):
+        spans, known = list(self._way_back.spans(self.runtime.session.context.messages())), len(self._said)
+        if not self._way_back.edited(request, spans, known):
             return raw
         more = [as_bytes(message) for message in request.body["messages"][known:]]
-        return joined(request.body, [*self._pieces(request, spans), *more])
+        return joined(request.body, [*self._way_back.pieces(request, spans), *more])
 
     def edit(self, event: Event) -> int:
         """Record an edit of the user, which counts from the next request on, and return its seq. Raises UsageError if
@@ -278,8 +274,7 @@ class Conversation:
         if same < len(self._said):
             self.runtime.emit(Rewound(self._before[same]))
             del self._said[same:], self._before[same:]
-            self._same.clear()
-            self._as_bytes = {at: data for at, data in self._as_bytes.items() if at < same}
+            self._way_back.went_back(same)
         self._binds = is_bound(request.model) and not (request.drops_thinking or self._how.bound)
         new = request.messages[same:]
         if self._answer and not (new and new[0]["role"] == "assistant"):
@@ -330,7 +325,9 @@ class Conversation:
         """Raise Unlike if the session says anything else than the new messages."""
         if same == len(self._said):
             return
-        new = [span for span in self._spans(self.runtime.session.context.messages()) if span[2] > same]
+        new = [
+            span for span in self._way_back.spans(self.runtime.session.context.messages()) if span[2] > same
+        ]
         ours = [self._unshortened(json.loads(group.canonical)) for group, _, _ in new]
         first = min(
             (at for _, at, _ in new), default=same
@@ -347,58 +344,10 @@ class Conversation:
         ]
         return {**message, "content": blocks}
 
-    # The way back --------------------------------------------------------------------------------------------
-
-    def _body(self, request: Incoming, raw: bytes, spans: Sequence[Span]) -> bytes:
-        if not self._edited(request, spans, len(request.messages)):
-            return raw
-        return joined(request.body, list(self._pieces(request, spans)))
-
-    def _edited(self, request: Incoming, spans: Sequence[Span], length: int) -> bool:
-        """Return whether anything else is sent than the first `length` messages of the program."""
-        covered = spans[-1][2] if spans else 0
-        return covered != length or not all(self._is_same(request, *span) for span in spans)
-
-    def _pieces(self, request: Incoming, spans: Sequence[Span]) -> Iterator[bytes]:
-        marks_of: dict[int, list[tuple[int, Json]]] = {}
-        for (message, block), mark in sorted(request.marks.items()):
-            marks_of.setdefault(message, []).append((block, mark))
-        for group, at, to in spans:
-            if self._is_same(request, group, at, to):
-                yield from (self._original(request, n, marks_of) for n in range(at, to))
-            else:
-                marks = [mark for n in range(at, to) for mark in marks_of.get(n, ())]
-                yield as_bytes(marked(json.loads(group.canonical), marks)) if marks else group.canonical
-
-    def _original(self, request: Incoming, n: int, marks_of: dict[int, list[tuple[int, Json]]]) -> bytes:
-        if n in marks_of:
-            return as_bytes(request.body["messages"][n])
-        if n not in self._as_bytes:
-            self._as_bytes[n] = as_bytes(request.body["messages"][n])
-        return self._as_bytes[n]
-
-    def _spans(self, groups: Sequence[WireMessage]) -> Iterator[Span]:
-        at = 0
-        for group in groups:
-            to = max(at, bisect_left(self._before, max(group.seqs, default=-1)))
-            yield group, at, to
-            at = to
-
-    def _is_same(self, request: Incoming, group: WireMessage, at: int, to: int) -> bool:
-        key = at, to, group.canonical
-        if key not in self._same:
-            self._same[key] = plain([json.loads(group.canonical)]) == plain(request.messages[at:to])
-        return self._same[key]
-
 
 def is_about_thinking(refusal: bytes) -> bool:
     """Return whether this answer of an endpoint (status 400) rejects a thinking block."""
     return isinstance(Failures("").refused(HTTPStatus.BAD_REQUEST, {}, refusal, 0), SignatureRejected)
-
-
-def _number_of(spans: Sequence[Span], message: int) -> int:
-    """Return the number of the message that is sent for one of the program's."""
-    return next((number for number, (_, _, to) in enumerate(spans) if message < to), len(spans) - 1)
 
 
 def _prompt(event: Event) -> Event:
