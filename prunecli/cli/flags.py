@@ -34,6 +34,10 @@ def commands() -> dict[str, str]:
     return {**OWN_COMMANDS, **{name: one.facts["help"] for name, one in more if " " not in name}}
 
 
+_WORKTREE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""The name of a worktree, which is a folder's and the end of a branch's."""
+
+
 class Flag(NamedTuple):
     """One flag.
 
@@ -84,6 +88,12 @@ def _id(text: str) -> str:
         raise ValueError("expected a UUID, or 1 to 64 letters, digits, - and _")
     if re.search(r"-t[0-9]+$", text):
         raise ValueError(f"{text}: ids that end like -t1 are reserved for tasks")
+    return text
+
+
+def _worktree(text: str) -> str:
+    if text and not _WORKTREE.fullmatch(text):
+        raise ValueError(f"expected letters, digits, - and _, got {text!r}")
     return text
 
 
@@ -149,6 +159,7 @@ FLAGS = (
     Flag(("--sandbox",), "Sandbox for shell commands.", "flags", "MODE", ("auto", "off", "require")),
     Flag(("--allowed-tools",), "Rules to allow: 'bash(git status),edit'.", "flags", "RULES", (), _rules),
     Flag(("--disallowed-tools",), "Rules to deny.", "flags", "RULES", (), _rules),
+    Flag(("-w", "--worktree"), "Work in a new git worktree, or in NAME.", "worktree", "NAME", (), _worktree),
     Flag(("--add-dir",), "Also work in this directory; can be repeated.", "add_dirs", "DIR", (), _words),
     Flag(
         ("--append-system-prompt",),
@@ -326,8 +337,11 @@ def _flags_in(word: str, rest: deque[str]) -> Iterator[tuple[Flag, str]]:
 
 
 def _value(flag: Flag, rest: deque[str]) -> str:
-    """Return the next word, for a flag that takes one. `--resume` without a value means the picker."""
+    """Return the next word, for a flag that takes one. `--resume` without a value means the picker, and `--worktree`
+    before a prompt a new one."""
     if not flag.value:
+        return ""
+    if flag.field == "worktree" and not (rest and _WORKTREE.fullmatch(rest[0])):
         return ""
     if flag.field == "resume" and (not rest or rest[0].startswith("-")):
         return PICKER

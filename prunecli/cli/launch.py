@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from prunecli import tui
+    from prunecli.cli import worktrees
     from prunecli.front import plain as plain_front
     from prunecli.front.headless import run as headless
     from prunecli.front.headless import stream
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 else:
     asyncio = lazy("asyncio")
     tui = lazy("prunecli.tui")
+    worktrees = lazy("prunecli.cli.worktrees")
     plain_front = lazy("prunecli.front.plain")
     headless = lazy("prunecli.front.headless.run")
     stream = lazy("prunecli.front.headless.stream")
@@ -66,6 +68,15 @@ def launch(
     ):
         asked = in_scratch_folder(asked)
         _err(f"prunecli: the tour runs in {visible(str(asked.cwd))}")
+    if asked.worktree is None:
+        return _launched(asked, environ, patience)
+    asked, worktree = worktrees.enter(asked, asked.cwd or working_directory(), environ)
+    code = _launched(asked, environ, patience)
+    worktrees.leave(worktree, _err, None if asked.headless else _asked)
+    return code
+
+
+def _launched(asked: Launch, environ: dict[str, str], patience: float) -> int:
     if asked.headless:
         gc.disable()  # until COLLECT_SECONDS: a collection during imports finds nothing
         try:
@@ -207,6 +218,15 @@ def _out(line: str) -> None:
 
 def _err(line: str) -> None:
     sys.stderr.write(line + "\n")
+
+
+def _asked(question: str) -> str:
+    """Ask on the terminal; the end of the input is no answer."""
+    try:
+        return input(question).strip().lower()
+    except (EOFError, KeyboardInterrupt):
+        _err("")
+        return ""
 
 
 def _collect_again() -> None:

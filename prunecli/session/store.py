@@ -14,7 +14,7 @@ from prunecli.session.index import File, Index
 from prunecli.session.lines import record_lines
 from prunecli.util.errors import SessionNotFound
 from prunecli.util.frozen import frozen
-from prunecli.util.paths import slug
+from prunecli.util.paths import slug, worktrees_of
 from prunecli.util.regular import open_regular
 
 INDEX_NAME = "index.sqlite"
@@ -90,9 +90,13 @@ class Store:
         return sorted(self.listed(cwd), key=lambda one: (one.changed, one.id), reverse=True)
 
     def listed(self, cwd: Path | None = None) -> Iterator[Listed]:
-        """Yield the sessions of `list` one at a time, newest file first."""
+        """Yield the sessions of `list` one at a time, newest file first. Those of a directory include those in the
+        worktrees that `--worktree` made for it."""
         within = f"{self.root}{os.sep}" + (f"{slug(cwd.resolve())}{os.sep}" if cwd else "")
-        files = sorted(self._files(cwd), key=lambda file: file.time, reverse=True)
+        beside = worktrees_of(cwd.resolve()) if cwd else None
+        names = _entries(str(beside)) if beside else ()
+        inside = [file for name in names for file in self._files(Path(name))]
+        files = sorted([*self._files(cwd), *inside], key=lambda file: file.time, reverse=True)
         if not files:
             return
         for file, digest in Index(self.root / INDEX_NAME).digests(files, within=within):

@@ -38,6 +38,8 @@ class Launch:
     plain: bool = False
     inline: bool = False
     cwd: Path | None = None
+    worktree: str | None = None
+    """The name of the worktree to work in, "" for a new one."""
     introduction: str = ""
     """Printed before anything else."""
     guide: tuple[str, ...] = ()

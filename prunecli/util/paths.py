@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
@@ -209,6 +210,17 @@ def absolute(text: str | None, home: Path | None = None) -> Path | None:
     if text and home is not None and (text == "~" or text.startswith("~/")):
         return home / text[2:]
     return Path(text) if text and os.path.isabs(text) else None
+
+
+def worktrees_of(checkout: Path) -> Path:
+    """Return the folder beside a checkout for the worktrees that `--worktree` makes."""
+    return checkout.with_name(f"{checkout.name}.worktrees")
+
+
+def worktree_name(directory: str) -> str:
+    """Return the name of the worktree made by `--worktree` that a directory is or lies in; "" for none."""
+    parts = Path(directory).parts
+    return next((name for folder, name in pairwise(parts) if folder.endswith(".worktrees")), "")
 
 
 def slug(directory: Path) -> str:

@@ -23,7 +23,7 @@ WORDS = {
     "import_sessions": ("@claude", "@codex", "import"),
     "inspector": ("/context", "prunecli context", "Show the context of the next"),
     "jobs": ("/jobs", '"jobs"', "tool jobs"),
-    "lsp": ("language server", "lsp.", "formatter"),
+    "lsp": ("language server",),
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
     "openai": ("provider openai", "groq", "cerebras"),

@@ -11,4 +11,5 @@ def install(app: "App") -> None:
     app.options(
         "format", "prunecli.features.lsp.options:Formatters", check="prunecli.features.lsp.options:wrong"
     )
+    app.check("prunecli.features.lsp.options:findings")
     app.part("lsp", "prunecli.features.lsp.part:AfterEdits")

@@ -6,7 +6,10 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+from prunecli.config.effective import Config
+from prunecli.providers.registry import Finding
 from prunecli.util.frozen import frozen
+from prunecli.util.programs import find_beside
 
 
 @frozen
@@ -103,11 +106,42 @@ def server_for(path: str, servers: Servers) -> Wanted | None:
     """Return the server for a file, the user's before the known ones."""
     every = {**servers, **{name: LanguageServer() for name in KNOWN if name not in servers}}
     for name, one in every.items():
-        commands, files = KNOWN.get(name, ((), ()))
-        commands, files = (one.command,) if one.command else commands, one.files or files
-        if one.enabled and _names(path, files):
-            return Wanted(name, commands, replace(one, files=files), bool(one.command))
+        wanted = _wanted(name, one)
+        if one.enabled and _names(path, wanted.options.files):
+            return wanted
     return None
+
+
+def _wanted(name: str, options: LanguageServer) -> Wanted:
+    commands, files = KNOWN.get(name, ((), ()))
+    commands = (options.command,) if options.command else commands
+    return Wanted(name, commands, replace(options, files=options.files or files), bool(options.command))
+
+
+def programs_of(wanted: Wanted, path: str, cwd: str) -> list[tuple[str, ...]]:
+    """Return the commands of a server that are installed, outside of the workspace if they are found by name."""
+    found = [
+        (program if os.path.isabs(program) else find_beside(path, program, cwd), arguments)
+        for program, *arguments in wanted.commands
+    ]
+    return [(program, *arguments) for program, arguments in found if program]
+
+
+def findings(config: Config) -> list[Finding]:
+    """Return what `prunecli doctor` says of the servers."""
+    servers, path, cwd = config.section("lsp"), os.environ.get("PATH", ""), os.getcwd()
+    found, missing = list[str](), list[str]()
+    for name, one in {**dict.fromkeys(KNOWN, LanguageServer()), **servers}.items():
+        wanted = _wanted(name, one)
+        if one.enabled and programs_of(wanted, path, cwd):
+            found.append(name)
+        elif one.enabled and name in servers:
+            missing.append(f"{name} ({one.command[0] if one.command else 'no command'})")
+    said = ", ".join(found) or "none on your PATH; errors after an edit are not told"
+    if missing:
+        hint = "install them, or correct [lsp] in config.toml"
+        return [Finding("language servers", "problem", f"not installed: {', '.join(missing)}", hint)]
+    return [Finding("language servers", "ok", said)]
 
 
 def formatters_for(path: str, formatters: Formatters) -> Iterator[tuple[str, Formatter]]:

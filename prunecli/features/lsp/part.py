@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from prunecli.agent.hooks import Chain, Hooks
 from prunecli.features.lsp.formatting import formatted
-from prunecli.features.lsp.options import formatters_for, server_for
-from prunecli.features.lsp.server import SECONDS, Found, Server, has_sandbox, programs_of
+from prunecli.features.lsp.options import formatters_for, programs_of, server_for
+from prunecli.features.lsp.server import SECONDS, Found, Server, has_sandbox
 from prunecli.model.codec import well_formed
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Text, ToolUse
@@ -77,8 +77,9 @@ class AfterEdits(Part):
         if wanted.name not in self._servers:
             there = programs_of(wanted, self.host.setup.child_env.get("PATH", ""), str(self.host.setup.cwd))
             may_run = wanted.configured or has_sandbox(self.host)
-            if wanted.configured and not there:
-                self.say(f"lsp.{wanted.name}: {wanted.commands[0][0]} is not installed")
+            if not there and (wanted.configured or not wanted.commands):
+                why = f"{wanted.commands[0][0]} is not installed" if wanted.commands else "no command"
+                self.say(f"lsp.{wanted.name}: {why}")
             made = Server(wanted, self.host, self.say, self.limits)
             self._servers[wanted.name] = made if there and may_run else None
         return self._servers[wanted.name]
@@ -130,7 +131,13 @@ class AfterEdits(Part):
                 texts.append(await self._asked(server, path, _text(made), new=before is None))
         self._before = {}
         added = tuple(Text(text) for text in texts if text)
-        return replace(output, content=(*output.content, *added)) if added else output
+        if not added:
+            return output
+        remarks = "\n".join(
+            block.text for block in added if "\n@@ " not in block.text
+        )  # a diff is in the diff
+        details = {**output.details, "remarks": remarks}
+        return replace(output, content=(*output.content, *added), details=details)
 
     async def _asked(self, server: Server, path: str, text: str, *, new: bool) -> str:
         """Return what is new after an edit; if that takes too long, it is told before a later request."""

@@ -12,14 +12,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prunecli.features.lsp.options import Wanted
+from prunecli.features.lsp.options import Wanted, programs_of
 from prunecli.plugins.foreign import described
 from prunecli.runtime.host import Host
 from prunecli.tools.processes.guarded import start
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.lazy import lazy
-from prunecli.util.programs import find_beside
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -201,15 +200,6 @@ def has_sandbox(host: Host) -> bool:
     """Return whether commands run in a sandbox. May try it, so it is called in a thread."""
     walls = host.sandbox.walls
     return walls is not None and walls.chosen().kind is not None
-
-
-def programs_of(wanted: Wanted, path: str, cwd: str) -> list[tuple[str, ...]]:
-    """Return the commands of a server that are installed, outside of the workspace if they are found by name."""
-    found = [
-        (program if os.path.isabs(program) else find_beside(path, program, cwd), arguments)
-        for program, *arguments in wanted.commands
-    ]
-    return [(program, *arguments) for program, arguments in found if program]
 
 
 def _state(path: str) -> tuple[int, int] | None:

@@ -259,7 +259,9 @@ def body_of(result: ToolResult) -> Output | Diff | None:
     path = details.get("path")
     diff = details.get("diff")
     if isinstance(diff, str) and diff:
-        return Diff(diff, path if isinstance(path, str) else "")
+        remarks = details.get("remarks")  # what language servers say of it
+        lines = remarks.split("\n") if isinstance(remarks, str) and remarks else []
+        return Diff("\n\\ ".join([diff, *lines]), path if isinstance(path, str) else "")
     text, held = _printed(result), (0, 0)
     if result.spilled:
         text, held = _printed_in_part(result, result.spilled.shown)

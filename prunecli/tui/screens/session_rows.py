@@ -15,6 +15,7 @@ from prunecli.session.store import Listed
 from prunecli.tui.transcript.rows import clip, width_of
 from prunecli.util.figures import counted, money, short
 from prunecli.util.frozen import frozen
+from prunecli.util.paths import worktree_name
 from prunecli.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ class SessionRows(Widget):
             figures, room = "", width - 2
         label = ("fork: " if digest.is_copy else "") + one_line(row.listed.label)
         where = one_line(digest.head if self._here else digest.cwd.rstrip("/").rsplit("/", 1)[-1])
+        if worktree := worktree_name(digest.cwd):
+            where = " · ".join(filter(None, (f"worktree {one_line(worktree)}", where if self._here else "")))
         excerpt = one_line(row.hit.excerpt) if row.hit else ""
         beside = excerpt or where
         most = room if not beside else max(8, room * (2 if excerpt else 3) // 5)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from prunecli.features.lsp.options import findings
 from prunecli.features.lsp.part import AfterEdits
+from prunecli.front.presentation.entries import Diff
+from prunecli.front.presentation.outcomes import body_of
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import ToolUse, plain_text
 from prunecli.model.signals import Notice
 from prunecli.runtime import Runtime
 from tests.scripted import Scripted, calls, says
-from tests.starting import results, start
+from tests.starting import result_events, results, start
 from tests.waiting import until
 
 pytest.importorskip("pygls")
@@ -52,6 +55,23 @@ async def test_an_edit_tells_only_what_is_new_and_nothing_when_clean(tmp_path: P
     first, second, third = results(runtime)
     assert first.endswith(f"{NEW}a.toy:2: bugone is a bug ␛[2J (E1)")
     assert "New since" not in second + third
+    shown = body_of(result_events(runtime)[0])
+    assert isinstance(shown, Diff)
+    assert shown.text.endswith("\n\\ New since this edit, by fake:\n\\ a.toy:2: bugone is a bug ␛[2J (E1)")
+
+
+async def test_a_server_that_is_not_installed_is_named_and_doctor_says_so(tmp_path: Path) -> None:
+    runtime = start(
+        tmp_path,
+        [write("bug"), says("Done.")],
+        sets=['lsp.toy.command=["none"]', 'lsp.toy.files=["*.toy"]', 'permissions.allow=["write(**)"]'],
+    )
+    lines = told(runtime)
+    await runtime.submit("go")
+    await runtime.close()
+    assert (results(runtime), lines) == (["Created a.toy (1 lines)."], ["lsp.toy: none is not installed"])
+    (finding,) = findings(runtime.config)
+    assert (finding.state, finding.said) == ("problem", "not installed: toy (none)")
 
 
 async def test_a_new_file_and_what_an_edit_breaks_elsewhere_are_told_too(tmp_path: Path) -> None:
