@@ -77,7 +77,10 @@ def list_(
 
 
 def _parent(member: Member) -> dict[str, object] | None:
-    """Return the session and record that this one was copied from, or whose call started it; None for neither."""
+    """Return the session and record that this one was copied from, or whose call started it; a handoff has no record.
+    None for neither."""
+    if member.session.digest.is_handoff:
+        return {"id": member.parent}
     task = {"tool_use_id": member.session.digest.task} if member.session.is_task else {}
     return None if member.at is None else {"id": member.parent, "seq": member.at, **task}
 

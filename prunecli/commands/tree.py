@@ -38,5 +38,5 @@ def _facts(member: Member, now: int) -> str:
 
 def _origin(member: Member) -> str:
     if member.at is None:
-        return ""
+        return "handoff" if member.session.digest.is_handoff else ""
     return f"task of entry {member.at}" if member.session.is_task else f"fork at {member.at}"

@@ -26,7 +26,7 @@ class Prompts:
     """The prompts of a session by hash."""
 
     def __init__(self) -> None:
-        self._all: dict[bytes, Prompt] = {}
+        self._all: dict[str, Prompt] = {}
         self._branch: list[Prompt] = []
         """Those that the last request began with, shortest first. They were last used with it."""
         self._last = ("", 0)
@@ -51,7 +51,7 @@ class Prompts:
         if request.sha256:
             is_marked = usage.cache_creation_input_tokens is not None
             tokens = usage.prompt_tokens - (usage.input_tokens if is_marked else 0)
-            prompt = self._all[bytes.fromhex(request.sha256)] = Prompt(request.model, tokens, at)
+            prompt = self._all[request.sha256] = Prompt(request.model, tokens, at)
             self._branch.append(prompt)
 
     def _read(self, model: str, usage: Usage, at: int) -> None:
@@ -70,7 +70,7 @@ class Prompts:
         for one in self._branch:
             one.used = self._last[1]
         for messages in range(len(chain) - 1, 0, -1):
-            prompt = self._all.get(chain[messages])
+            prompt = self._all.get(chain[messages].hex())
             if prompt and prompt.model == model and prompt.used >= since:
                 return messages, prompt.tokens
         return 0, 0

@@ -32,7 +32,8 @@ class SessionStarted:
     """The first record of each session.
 
     `parent` is `{"id", "seq"}` of the session it was copied from up to that record, or None. With `tool_use_id`, the
-    session is not a copy: that call of the parent's agent started it as a task.
+    session is not a copy: that call of the parent's agent started it as a task. Without `seq`, nothing was copied: it
+    goes on from the parent by a handoff.
     """
 
     id: str

@@ -3,7 +3,7 @@
 The runtime keeps its current session until everything is read, so no code ever sees half a session.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from prunecli.model.events import (
     ToolResult,
     ToolStarted,
 )
+from prunecli.model.messages import Json
 from prunecli.model.touches import named
 from prunecli.runtime.added_folders import recorded
 from prunecli.runtime.setup import Setup
@@ -109,10 +110,20 @@ class Resuming:
             self._session.close()
 
 
-def fresh(setup: Setup, model: str, store: Store, context: Context, session_id: str = "") -> Session:
-    """Return a new session, with this id if given. The file is created with the first record."""
+def fresh(
+    setup: Setup,
+    model: str,
+    store: Store,
+    context: Context,
+    session_id: str = "",
+    parent: Mapping[str, Json] | None = None,
+) -> Session:
+    """Return a new session, with this id if given. The file is created with the first record.
+
+    `parent` names the session that this one goes on from, as `SessionStarted.parent`.
+    """
     id_ = session_id or new_id(setup.clock(), random_bytes())
-    started = SessionStarted(id_, well_formed(str(setup.cwd)), model, requires=FEATURES)
+    started = SessionStarted(id_, well_formed(str(setup.cwd)), model, parent=parent, requires=FEATURES)
     path = store.new_path(setup.cwd, started.id) if setup.keep_log else None
     return Session(started, context, path=path, clock=setup.clock)
 

@@ -5,7 +5,7 @@ changes during a session; `choices` computes the options in effect.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from prunecli.model.events import (
     SettingChanged,
     UserMessage,
 )
-from prunecli.model.messages import Block, Text
+from prunecli.model.messages import Block, Json, Text
 from prunecli.model.notes import PLAN_NOTE, TYPED, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
@@ -120,9 +120,11 @@ class Runtime:
 
     # Sessions ------------------------------------------------------------------------------------------------
 
-    def new_session(self, session_id: str = "") -> Session:
-        """Start a new session, with this id if given. The current session does not change."""
-        self.switch(fresh(self.setup, self.config.model.name, self.store, self.new_context(), session_id))
+    def new_session(self, session_id: str = "", parent: Mapping[str, Json] | None = None) -> Session:
+        """Start a new session, with this id if given, which goes on from `parent`. The current session does not
+        change."""
+        where = self.store, self.new_context()
+        self.switch(fresh(self.setup, self.config.model.name, *where, session_id, parent))
         return self.session
 
     def open_session(

@@ -118,7 +118,12 @@ class Digest:
 
     @property
     def is_copy(self) -> bool:
-        return bool(self.parent) and not self.task
+        return bool(self.parent) and not self.task and not self.is_handoff
+
+    @property
+    def is_handoff(self) -> bool:
+        """Whether it goes on from its parent without copying a record."""
+        return bool(self.parent) and not self.task and self.parent_at < 0
 
     def usage(self) -> Mapping[str, Usage]:
         return {model: Usage(*counts[1:]) for model, counts in self.spent.items()}

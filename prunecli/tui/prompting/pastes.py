@@ -12,6 +12,9 @@ from prunecli.util.sanitize import source
 INLINE_LINES = 10
 INLINE_CHARS = 1_500
 """Maximum lines and characters of a paste shown in the prompt as text."""
+DRAFT_LINES = 200
+DRAFT_CHARS = 12_000
+"""The same for a draft that is there to be edited."""
 
 MARK = re.compile(r"\[(?:Pasted|Image) #(\d+)[, ][^\[\]\n]*\]")
 _LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -23,9 +26,10 @@ def unified(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def fits(text: str) -> bool:
+def fits(text: str, *, draft: bool = False) -> bool:
     """Return whether the text can be shown in the prompt itself: it is short, and the editor would not change it."""
-    if len(text) > INLINE_CHARS or text.count("\n") >= INLINE_LINES:
+    most = (DRAFT_CHARS, DRAFT_LINES) if draft else (INLINE_CHARS, INLINE_LINES)
+    if len(text) > most[0] or text.count("\n") >= most[1]:
         return False
     return not _LINE_ENDS.search(text) and source(text) == text.expandtabs(4)
 

@@ -80,7 +80,9 @@ def details(row: Row, width: int) -> Content:
         lines[1] = Content.assemble((f"{one_line(hit.who):>6} ", "$muted"), *marked)
     held = f"{digest.entries} entries" if digest.entries else _prompts(digest.prompts)
     facts = [", ".join(digest.spent), held, digest.cwd or "unknown directory"]
-    facts += [f"fork of {digest.parent}"] if digest.parent else []
+    facts += (
+        [f"{'handed off from' if digest.is_handoff else 'fork of'} {digest.parent}"] if digest.parent else []
+    )
     lines.append(Content.styled(clip(one_line(" · ".join(filter(None, facts))), width), "$muted"))
     lines.append(Content.styled(clip(one_line(listed.id), width), "$muted"))
     return Content("\n").join(lines)

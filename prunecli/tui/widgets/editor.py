@@ -71,15 +71,15 @@ class Editor(TextArea):
     def is_empty(self) -> bool:
         return self.document.line_count == 1 and not self.document[0]
 
-    def set_text(self, text: str) -> None:
-        """Set the text and move the cursor to its end. Earlier pastes in it become marks again. If there
-        are none, a large text becomes a mark, except for its last line: the words typed below a paste."""
+    def set_text(self, text: str, *, draft: bool = False) -> None:
+        """Set the text and move the cursor to its end. Earlier pastes in it become marks again. If there are none, a
+        large text (a `draft` may be larger) becomes a mark, except for its last line: the words typed below a paste."""
         self._pasted |= {paste: None for paste in self.pastes.texts.values() if not fits(paste)}
         self.pastes, shown = Pastes(), text
         for paste in self._pasted:
             if paste in shown and not MARK.search(text):
                 shown = shown.replace(paste, self.pastes.mark(paste), 1)
-        if not fits(shown):
+        if not fits(shown, draft=draft):
             self.pastes = Pastes()
             above, _, last = text.rpartition("\n")
             is_short = above and fits(last) and len(last) <= LAST_CHARS and not MARK.search(last)

@@ -135,7 +135,7 @@ class Prompt(Editor):
         self.set_text(text if self.is_empty else f"{text}\n\n{self.typed}")
 
     def fill(self, text: str) -> None:
-        self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}")
+        self.set_text(text if self.is_empty else f"{self.typed}\n\n{text}", draft=True)
         self.focus()
 
     @property
