@@ -6,9 +6,9 @@ from functools import partial
 from prunecli.commands.command import WORKING, Effect, FillPrompt, Say, Work, switched
 from prunecli.model.events import AssistantMessage, SettingChanged
 from prunecli.model.messages import plain_text
+from prunecli.model.notes import TYPED
 from prunecli.runtime import Runtime
 from prunecli.runtime.user_shell import is_busy
-from prunecli.session.titles import TYPED
 from prunecli.util.errors import UsageError
 
 NOT_IN = {

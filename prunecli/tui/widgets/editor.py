@@ -73,7 +73,7 @@ class Editor(TextArea):
 
     def set_text(self, text: str, *, draft: bool = False) -> None:
         """Set the text and move the cursor to its end. Earlier pastes in it become marks again. If there are none, a
-        large text (a `draft` may be larger) becomes a mark, except for its last line: the words typed below a paste."""
+        large text (a `draft` may be larger) becomes a mark, but for its last line: the words typed below a paste."""
         self._pasted |= {paste: None for paste in self.pastes.texts.values() if not fits(paste)}
         self.pastes, shown = Pastes(), text
         for paste in self._pasted:
