@@ -121,10 +121,9 @@ class Runtime:
     # Sessions ------------------------------------------------------------------------------------------------
 
     def new_session(self, session_id: str = "", parent: Mapping[str, Json] | None = None) -> Session:
-        """Start a new session, with this id if given, which goes on from `parent`. The current session does not
-        change."""
-        where = self.store, self.new_context()
-        self.switch(fresh(self.setup, self.config.model.name, *where, session_id, parent))
+        """Start a new session, with this id if given, that goes on from `parent`. The current one does not change."""
+        model, context = self.config.model.name, self.new_context()
+        self.switch(fresh(self.setup, model, self.store, context, session_id, parent))
         return self.session
 
     def open_session(
@@ -138,9 +137,8 @@ class Runtime:
     ) -> Session:
         """Resume the session of a file, or a copy of it (up to record `at`, with the id `fork_id` if given). Raises
         SessionError, OSError; the current session then stays."""
-        clock = self.setup.clock
-        context, shorten, writes = self.new_context(), self.shorten, writable and not fork
-        session = Session.load(path, context, writable=writes, clock=clock, shorten=shorten)
+        clock, writes = self.setup.clock, writable and not fork
+        session = Session.load(path, self.new_context(), writable=writes, clock=clock, shorten=self.shorten)
         if fork:
             where = self.store, self.setup.cwd
             session = session.forked(self.new_context(), *where, at=at, session_id=fork_id)
