@@ -375,6 +375,7 @@ def test_each_large_dependency_is_imported_in_one_place() -> None:
 DISTRIBUTIONS = {
     "agent-client-protocol": "acp",
     "backports.zstd": "backports",
+    "charset-normalizer": "charset_normalizer",
     "markdown-it-py": "markdown_it",
     "pyyaml": "yaml",
     "tomli-w": "tomli_w",

@@ -10,11 +10,12 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files import notebook
 from prunecli.tools.files.atomic_write import Current, digest_of, locked, replace_content
+from prunecli.tools.files.charset import charset_of
 from prunecli.tools.files.diff import change
-from prunecli.tools.files.encoding import encoding_of, is_binary
+from prunecli.tools.files.encoding import is_binary
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.notebook import is_notebook_name
-from prunecli.tools.files.replacement import Replacement, check_notebook, replaced
+from prunecli.tools.files.replacement import Replacement, check_notebook, replaced_in
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
@@ -79,7 +80,8 @@ def _replacement(place: Place, current: Current, given: EditInput, context: Tool
         by_cell := notebook.edited(current.data, old, new, everywhere=given.replace_all)
     ):
         return Replacement(*by_cell)
-    done = replaced(current.data, old, new, everywhere=given.replace_all)
+    encoding = charset_of(current.data, place.path)
+    done = replaced_in(encoding, current.data, old, new, everywhere=given.replace_all)
     check_notebook(place.path, current.data, done.data)
     return done
 
@@ -90,7 +92,7 @@ def _edited(
     done = _replacement(place, current, given, context)
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
-    encoding = encoding_of(current.data)
+    encoding = charset_of(current.data, place.path)
     texts = encoding.decode(current.data), encoding.decode(done.data)
     if is_notebook_name(place.path):
         before, after = notebook.sources(current.data), notebook.sources(done.data)

@@ -1,5 +1,6 @@
 """read: return a page of a text file, an image, or a PDF."""
 
+import codecs
 import io
 import os
 import re
@@ -12,8 +13,9 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
+from prunecli.tools.files.charset import charset_of, name_of
 from prunecli.tools.files.decoding import SAMPLE, decoded, fitting_lines, is_text
-from prunecli.tools.files.encoding import encoding_of, is_binary
+from prunecli.tools.files.encoding import SHIFTED, UNKNOWN, UTF_8, encoding_of, is_binary
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.media import MAX_SOURCE, as_tool_error, document_of, image_of, text_of_pdf
@@ -26,7 +28,8 @@ from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 
 DEFAULT_LINES = 2000
-MAX_UTF_16 = 16 * 1024 * 1024
+MAX_DECODED = 16 * 1024 * 1024
+"""Maximum bytes of a file in another encoding than UTF-8."""
 MAX_IMAGES = 10
 """Images of one notebook that are shown."""
 _HINT_NAMES = 50
@@ -98,24 +101,26 @@ def _shown(
     file.seek(0)
     if is_binary(sample):
         raise ToolError(f"{well_formed(path)} is {kind_of(sample)} ({state.st_size:,} bytes), not text.")
-    encoding = encoding_of(sample[:4])
-    source: io.RawIOBase | io.BufferedIOBase = file
-    if encoding.unit == 2:
-        if state.st_size > MAX_UTF_16:
-            raise ToolError(
-                f"{well_formed(path)} is {encoding.codec} and too large ({state.st_size:,} bytes)."
-            )
-        data = file.read(MAX_UTF_16)
-        source = io.BytesIO(encoding.decode(data).encode())
-    whole = state.st_size <= MAX_BYTES
-    page = page_of(source, first, lines, context.limits.max_output_bytes, stop, whole=whole)
-    if encoding.unit == 2:
-        page = replace(page, digest=digest_of(data))
-    elif first == 1:
-        page = replace(page, data=page.data.removeprefix(encoding.mark))
+    encoding = encoding_of(sample if b"\0" in sample else sample[:4])
+    limit, size = context.limits.max_output_bytes, state.st_size
+    if encoding.unit > 1 and size > MAX_DECODED:
+        raise ToolError(f"{well_formed(path)} is {encoding.codec} and too large ({size:,} bytes).")
+    page = page_of(file, first, lines, limit, stop, whole=size <= MAX_BYTES) if encoding.unit == 1 else None
+    if page is not None and first == 1:
+        page = replace(page, data=page.data.removeprefix(codecs.BOM_UTF8))
+    note = ""
+    if page is None or (size <= MAX_DECODED and (not is_text(page.data) or SHIFTED.search(page.data))):
+        file.seek(0)
+        data = file.read(MAX_DECODED)
+        encoding = charset_of(data, os.path.realpath(path))
+        if page is None or encoding not in (UTF_8, UNKNOWN):
+            source = io.BytesIO(encoding.decode(data).encode())
+            page = page_of(source, first, lines, limit, stop, whole=True)
+            page = replace(page, digest=digest_of(data))
+            note = f"[the file {'seems to be' if encoding.guessed else 'is'} {name_of(encoding)}]"
     if page.digest is not None:
         context.files_seen.note((state.st_dev, state.st_ino), page.digest, os.path.realpath(path))
-    return _page_output(page, path, state.st_size, context.limits.max_output_bytes)
+    return _page_output(page, path, size, limit, note)
 
 
 def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> ToolOutput | None:
@@ -181,13 +186,13 @@ def _lines_of(
     return _page_output(page, path, len(source), limit)
 
 
-def _page_output(page: Page, path: str, size: int, limit: int) -> ToolOutput:
+def _page_output(page: Page, path: str, size: int, limit: int, note: str = "") -> ToolOutput:
     """Return the page's text, with its line range unless it is the whole file."""
     shown = fitting_lines(page.data, limit - 200 if limit > 400 else limit // 2)
     cut = len(shown) < len(page.data)
     last = page.first - 1 + shown.count(b"\n") + (not shown.endswith(b"\n") and bool(shown))
     more = cut or page.total is None or last < page.total
-    text, notes = decoded(shown), list[str]()
+    text, notes = decoded(shown), [note] if note else []
     if cut:
         text = text.removesuffix("\n") + TRUNCATION_MARKER
     if not is_text(shown):

@@ -9,10 +9,12 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
+from prunecli.tools.files.charset import charset_of, check_writable
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import (
     LATIN_1,
     UTF_8,
+    WESTERN,
     Encoding,
     encoding_of,
     has_only_crlf,
@@ -25,6 +27,8 @@ from prunecli.tools.files.workspace import Place, absolute, check_inside, opened
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+
+_WESTERN = (LATIN_1, WESTERN)
 
 
 @frozen
@@ -100,12 +104,13 @@ def _overwritten(
     place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
     name = _check_seen(place, current, context)
-    encoding = UTF_8 if (binary := is_binary(current.data)) else encoding_of(current.data)
+    encoding = UTF_8 if (binary := is_binary(current.data)) else charset_of(current.data, place.path)
     old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:
         content, note = with_crlf(content), " Its CRLF line ends were kept."
+    check_writable(encoding, old, content)
     data = _encoded(encoding, content)
-    if encoding == LATIN_1 and encoding_of(data) == UTF_8 and not content.isascii():
+    if encoding in _WESTERN and encoding_of(data) == UTF_8 and not content.isascii():
         note += " It was Latin-1 and is UTF-8 now."
     check_notebook(place.path, current.data, data)
     identity = current.identity
@@ -119,9 +124,9 @@ def _overwritten(
 
 def _encoded(encoding: Encoding, content: str) -> bytes:
     """Encode the content like the file; characters that Latin-1 lacks make it UTF-8."""
-    if encoding == LATIN_1:
+    if encoding in _WESTERN:
         try:
-            return LATIN_1.encode(content)
+            return encoding.encode(content)
         except ToolError:
             encoding = UTF_8
     return encoding.mark + encoding.encode(content.removeprefix("\ufeff"))

@@ -15,8 +15,9 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
+from prunecli.tools.files.charset import charset_of, check_writable
 from prunecli.tools.files.diff import Change, change
-from prunecli.tools.files.encoding import encoding_of, is_binary
+from prunecli.tools.files.encoding import is_binary
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, refusal, seen_from
@@ -108,15 +109,20 @@ class _Planned:
             return
         if is_binary(current.data):
             raise ToolError(f"{name} is a binary file.")
-        encoding = encoding_of(current.data)
+        encoding = charset_of(current.data, self._place.path)
         self._old = encoding.decode(current.data)
         new = patched(self._old, self._patch.hunks, name)
+        check_writable(encoding, self._old, new)
         self._data = encoding.mark + encoding.encode(new.removeprefix("\ufeff"))
         check_notebook(self._target.path, current.data, self._data)
 
     def applied(self, stop: threading.Event) -> Change:
         """Change the file. Raises ToolError."""
-        new = encoding_of(self._data).decode(self._data) if self._patch.kind != "delete" else ""
+        new = (
+            charset_of(self._data, self._target.path).decode(self._data)
+            if self._patch.kind != "delete"
+            else ""
+        )
         if self._patch.kind == "delete":
             self._remove()
             return change("", "")

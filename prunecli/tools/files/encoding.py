@@ -12,17 +12,19 @@ _HIGH = re.compile(rb"[\x80-\xff]+")
 _HIGH_BYTES = bytes(range(0x80, 0x100))
 _NOT_WESTERN = re.compile(rb"[\x81-\x84\x86-\x90\x98\x9a-\x9f]")
 """Bytes that Latin-1 and Windows-1252 hardly use, unlike quotes, dashes and letters."""
-_SHIFTED = re.compile(rb"\x1b\$[@AB()]")
+SHIFTED = re.compile(rb"\x1b\$[@AB()]")
 """The escapes of ISO-2022, which writes Japanese, Korean and Chinese text in 7 bits."""
 
 
 @frozen
 class Encoding:
-    """An encoding: its Python name, the byte order mark before the text, and the bytes in a unit."""
+    """An encoding: its Python name, the byte order mark before the text, the bytes in a unit, and whether it is only
+    likely."""
 
     codec: str
     mark: bytes = b""
     unit: int = 1
+    guessed: bool = False
 
     def encode(self, text: str) -> bytes:
         """Return the text's bytes, without the mark. Raises ToolError for a character that the encoding lacks."""
@@ -45,25 +47,33 @@ class Encoding:
 
 UTF_8 = Encoding("utf-8")
 LATIN_1 = Encoding("latin-1")
+WESTERN = Encoding("windows-1252")
+"""Latin-1 with quotes and dashes. Like it, what a file is taken for, not what it declares to be."""
+_WIDE = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
 UNKNOWN = Encoding("ascii")
 """A file in an encoding that can't be told: only its ASCII text is known."""
 _MARKED = (
     Encoding("utf-8", codecs.BOM_UTF8),
+    Encoding("utf-32-le", codecs.BOM_UTF32_LE, 4),
+    Encoding("utf-32-be", codecs.BOM_UTF32_BE, 4),
     Encoding("utf-16-le", codecs.BOM_UTF16_LE, 2),
     Encoding("utf-16-be", codecs.BOM_UTF16_BE, 2),
 )
 
 
 def encoding_of(data: bytes) -> Encoding:
-    """Return the encoding of a file's content: by its mark, else UTF-8 (also damaged), Latin-1 or UNKNOWN."""
+    """Return the encoding of a file's content: by its mark, or without one UTF-16 and UTF-32 by their NULs, UTF-8
+    (also damaged), Latin-1 or UNKNOWN."""
     for encoding in _MARKED:
-        if data.startswith(encoding.mark) and not data.startswith(codecs.BOM_UTF32_LE):
+        if data.startswith(encoding.mark):
             return encoding
+    if wide := _wide(data):
+        return wide
     try:
         data.decode()
     except UnicodeDecodeError:
         return _by_high_bytes(data)
-    return UNKNOWN if _SHIFTED.search(data) else UTF_8
+    return UNKNOWN if SHIFTED.search(data) else UTF_8
 
 
 def _by_high_bytes(data: bytes) -> Encoding:
@@ -83,11 +93,24 @@ def splits_character(data: bytes, at: int) -> bool:
     return shifted or (before % 2 == 1 and 0x40 <= data[at] < 0x7F)
 
 
+def _wide(data: bytes) -> Encoding | None:
+    """Return UTF-32 or UTF-16 for a file without a mark that is nothing but readable text in it, a quarter ASCII."""
+    sample = data[:SAMPLE]
+    for codec, unit in _WIDE if b"\0" in sample else ():
+        try:
+            text = codecs.getincrementaldecoder(codec)().decode(sample, final=len(sample) % unit > 0)
+        except UnicodeDecodeError:
+            continue
+        readable = all(char.isprintable() or char in "\t\n\f\r" for char in text)
+        if readable and 4 * sum(map(str.isascii, text)) >= len(text) > 1:
+            return Encoding(codec, unit=unit, guessed=True)
+    return None
+
+
 def is_binary(sample: bytes) -> bool:
-    """Return whether a file is binary, judging by its first bytes: they contain a NUL and are not marked as
-    UTF-16."""
-    marked = sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return b"\0" in sample[:SAMPLE] and (not marked or sample.startswith(codecs.BOM_UTF32_LE))
+    """Return whether a file is binary, judging by its first bytes: they contain a NUL and are neither UTF-16 nor
+    UTF-32."""
+    return b"\0" in sample[:SAMPLE] and encoding_of(sample).unit == 1
 
 
 def has_only_crlf(text: str) -> bool:

@@ -3,8 +3,10 @@
 import json
 import unicodedata
 
+from prunecli.tools.files.charset import check_writable
 from prunecli.tools.files.encoding import (
     UNKNOWN,
+    UTF_8,
     Encoding,
     encoding_of,
     has_only_crlf,
@@ -16,6 +18,7 @@ from prunecli.util.frozen import frozen
 from prunecli.util.near import near
 
 SHOWN_LINES = 10
+_SPLITS = "old_string may begin inside a character of the file's encoding; quote it from earlier on."
 _COUNTED = 10_000
 _COMPARED_LINES = 20_000
 _SHOWN_CHARACTERS = 200
@@ -25,6 +28,22 @@ _SHOWN_CHARACTERS = 200
 class Replacement:
     data: bytes
     count: int
+
+
+def replaced_in(encoding: Encoding, data: bytes, old: str, new: str, *, everywhere: bool) -> Replacement:
+    """Return the content of a file in this encoding with `old` replaced by `new`. Raises ToolError.
+
+    Other encodings than those of `encoding_of` take the way through UTF-8, since the whole file round-trips in them.
+    """
+    check_writable(encoding, old, new)
+    if encoding == encoding_of(data) or encoding == UTF_8:
+        return replaced(data, old, new, everywhere=everywhere)
+    done = replaced(encoding.decode(data).encode(), old, new, everywhere=everywhere)
+    made = encoding.encode(done.data.decode())
+    place = next((at for at in range(min(len(data), len(made))) if data[at] != made[at]), len(made))
+    if encoding.guessed and place < len(data) and splits_character(data, place):
+        raise ToolError(_SPLITS)
+    return Replacement(made, done.count)
 
 
 def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacement:
@@ -62,9 +81,7 @@ def replaced(data: bytes, old: str, new: str, *, everywhere: bool) -> Replacemen
             "Nothing would change: the file's line ends are CR LF and stay so; bash can convert them."
         )
     if encoding == UNKNOWN and any(splits_character(data, place) for place in places):
-        raise ToolError(
-            "old_string may begin inside a character of the file's encoding; quote it from earlier on."
-        )
+        raise ToolError(_SPLITS)
     return Replacement(b"".join((*parts, data[end:])), len(places))
 
 

@@ -45,8 +45,9 @@ def test_every_text_round_trips_in_the_encoding_of_its_file(text: str) -> None:
     assert encoding.encode(encoding.decode(data)) == data
 
 
-def test_a_nul_makes_a_file_binary_unless_it_is_marked_utf_16() -> None:
+def test_a_nul_makes_a_file_binary_unless_it_is_utf_16_or_utf_32() -> None:
     assert is_binary(b"a\0b")
     assert not is_binary(b"\xff\xfea\0")
-    assert is_binary(b"\xff\xfe\0\0a\0\0\0")  # UTF-32
+    assert not is_binary(b"\xff\xfe\0\0a\0\0\0")
+    assert is_binary(b"text and \0")
     assert not is_binary(b"\xff\xfe\xfd")
