@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from tests.endpoint.binding import Prefix
 from tests.endpoint.cache import Usage
-from tests.endpoint.faults import CutToolJson
 from tests.endpoint.render import length, render
 from tests.endpoint.script import Block, Call, Raw, Redacted, Reply, Text, Thinking
 from tests.endpoint.shape import Json
@@ -107,9 +106,7 @@ class Prompted:
 
 def respond(reply: Reply, prompted: Prompted) -> Response:
     """The response of a reply to a request."""
-    for fault in reply.all_faults:
-        if isinstance(fault, CutToolJson):
-            reply = _cut(reply, fault)
+    reply = reply.cut_short()
     message_id = prompted.name("msg_01", "message")
     prefix = prompted.prefix
     blocks: list[WireBlock] = []
@@ -179,13 +176,13 @@ def _behind(prefix: Prefix, block: Mapping[str, Json]) -> Prefix:
 def _wire(block: Block, origin: Origin, prompted: Prompted, reply: Reply) -> WireBlock:
     match block:
         case Text(text):
-            deltas = tuple({"type": "text_delta", "text": part} for part in _parts(text, reply))
+            deltas = tuple({"type": "text_delta", "text": part} for part in reply.parts(text))
             return WireBlock({"type": "text", "text": ""}, deltas, {"type": "text", "text": text})
         case Thinking(thinking, signature):
             signature = sign(thinking, origin, prompted.key) if signature is None else signature
             if origin.sealed and not prompted.visible:
                 thinking = ""
-            deltas = tuple({"type": "thinking_delta", "thinking": part} for part in _parts(thinking, reply))
+            deltas = tuple({"type": "thinking_delta", "thinking": part} for part in reply.parts(thinking))
             if signature:
                 deltas += ({"type": "signature_delta", "signature": signature},)
             start = {"type": "thinking", "thinking": "", "signature": ""}
@@ -193,40 +190,15 @@ def _wire(block: Block, origin: Origin, prompted: Prompted, reply: Reply) -> Wir
         case Redacted(secret, data):
             whole = {"type": "redacted_thinking", "data": data or redact(secret, origin, prompted.key)}
             return WireBlock(whole, (), whole)
-        case Call(name, given, call_id, text):
+        case Call(name, given, call_id):
             call_id = prompted.name("toolu_01", str(origin.position)) if call_id is None else call_id
-            text = json.dumps(given, ensure_ascii=False) if text is None else text
             deltas = tuple(
-                {"type": "input_json_delta", "partial_json": part} for part in ["", *_parts(text, reply)]
+                {"type": "input_json_delta", "partial_json": part} for part in ["", *reply.parts(block.text)]
             )
             opening: dict[str, Json] = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
             return WireBlock(opening, deltas, {**opening, "input": dict(given)})
         case Raw():
             return WireBlock(block.start, block.deltas, block.start if block.whole is None else block.whole)
-
-
-def _parts(text: str, reply: Reply) -> list[str]:
-    """The text in pieces of a delta; characters beyond U+FFFF cut in two where the reply says so."""
-    if reply.split_surrogates:
-        return [half for character in text for half in _halves(character)]
-    return [text[at : at + reply.chunk] for at in range(0, len(text), reply.chunk)]
-
-
-def _halves(character: str) -> tuple[str, ...]:
-    beyond = ord(character) - 0x10000
-    return (character,) if beyond < 0 else (chr(0xD800 + (beyond >> 10)), chr(0xDC00 + (beyond & 0x3FF)))
-
-
-def _cut(reply: Reply, cut: CutToolJson) -> Reply:
-    blocks = list(reply.blocks)
-    last = max((place for place, block in enumerate(blocks) if isinstance(block, Call)), default=None)
-    if last is None:
-        raise ValueError("CutToolJson: the reply has no call")
-    call = blocks[last]
-    if isinstance(call, Call):
-        text = json.dumps(call.input, ensure_ascii=False) if call.json is None else call.json
-        blocks[last] = replace(call, json=text.encode()[: cut.at].decode(errors="ignore"))
-    return replace(reply, content=blocks[: last + 1], stop_reason=cut.stop_reason)
 
 
 def _tokens(block: Mapping[str, Json]) -> int:

@@ -4,11 +4,12 @@ A script is a sequence of replies, faults and plain strings, played in order, or
 `(request_json, index) -> reply`.
 """
 
+import json as codec
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tests.endpoint.faults import Fault
+from tests.endpoint.faults import CutToolJson, Fault
 from tests.endpoint.shape import Json
 
 
@@ -44,6 +45,11 @@ class Call:
     input: Mapping[str, Json] = field(default_factory=dict)
     id: str | None = None
     json: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The streamed text of the input."""
+        return codec.dumps(self.input, ensure_ascii=False) if self.json is None else self.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,29 @@ class Reply:
         return self.stop_reason or (
             "tool_use" if any(isinstance(block, Call) for block in self.blocks) else "end_turn"
         )
+
+    def parts(self, text: str) -> list[str]:
+        """The text in pieces of a delta; characters beyond U+FFFF cut in two where the reply says so."""
+        if self.split_surrogates:
+            return [half for character in text for half in _halves(character)]
+        return [text[at : at + self.chunk] for at in range(0, len(text), self.chunk)]
+
+    def cut_short(self) -> "Reply":
+        """The reply up to where `CutToolJson` ends it: in the input of its last call."""
+        cut = next((fault for fault in self.all_faults if isinstance(fault, CutToolJson)), None)
+        if cut is None:
+            return self
+        calls = [(place, block) for place, block in enumerate(self.blocks) if isinstance(block, Call)]
+        if not calls:
+            raise ValueError("CutToolJson: the reply has no call")
+        place, call = calls[-1]
+        last = replace(call, json=call.text.encode()[: cut.at].decode(errors="ignore"))
+        return replace(self, content=[*self.blocks[:place], last], stop_reason=cut.stop_reason)
+
+
+def _halves(character: str) -> tuple[str, ...]:
+    beyond = ord(character) - 0x10000
+    return (character,) if beyond < 0 else (chr(0xD800 + (beyond >> 10)), chr(0xDC00 + (beyond & 0x3FF)))
 
 
 Item: TypeAlias = Reply | Fault | str

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.endpoint.faults import CutToolJson
 from tests.endpoint.script import Call, Raw, Redacted, Reply, Text, Thinking
 from tests.openai_endpoint.cache import PromptUsage
 from tests.openai_endpoint.rules import Issued
@@ -32,28 +31,6 @@ class Asked:
         return prefix + hashlib.sha256(self.seed + str(what).encode()).hexdigest()[:24]
 
 
-def _pieces(text: str, reply: Reply) -> list[str]:
-    if reply.split_surrogates:
-        return [half for character in text for half in _halves(character)]
-    return [text[at : at + reply.chunk] for at in range(0, len(text), reply.chunk)]
-
-
-def _halves(character: str) -> tuple[str, ...]:
-    beyond = ord(character) - 0x10000
-    return (character,) if beyond < 0 else (chr(0xD800 + (beyond >> 10)), chr(0xDC00 + (beyond & 0x3FF)))
-
-
-def _arguments(call: Call, reply: Reply) -> str:
-    text = json.dumps(call.input, ensure_ascii=False) if call.json is None else call.json
-    cut = next((fault for fault in reply.all_faults if isinstance(fault, CutToolJson)), None)
-    return text.encode()[: cut.at].decode(errors="ignore") if cut else text
-
-
-def _reason(reply: Reply) -> str:
-    cut = next((fault for fault in reply.all_faults if isinstance(fault, CutToolJson)), None)
-    return cut.stop_reason if cut else reply.reason
-
-
 def _output_tokens(reply: Reply) -> int:
     texts = (getattr(block, "text", "") + getattr(block, "thinking", "") for block in reply.blocks)
     calls = (json.dumps(dict(block.input)) for block in reply.blocks if isinstance(block, Call))
@@ -65,7 +42,7 @@ def _output_tokens(reply: Reply) -> int:
 
 def chat_pieces(reply: Reply, asked: Asked) -> list[bytes]:
     """The chunks of a reply, each as a piece of the body."""
-    return [*(_data(chunk) for chunk in _chunks(reply, asked)), DONE]
+    return [*(_data(chunk) for chunk in _chunks(reply.cut_short(), asked)), DONE]
 
 
 def _data(chunk: Mapping[str, Json]) -> bytes:
@@ -88,20 +65,20 @@ def _chunks(reply: Reply, asked: Asked) -> Iterator[dict[str, Json]]:
     for at, block in enumerate(reply.blocks):
         match block:
             case Text(text):
-                yield from (chunk({"content": piece}) for piece in _pieces(text, reply))
+                yield from (chunk({"content": piece}) for piece in reply.parts(text))
             case Thinking(thinking):
-                yield from (chunk({asked.field: piece}) for piece in _pieces(thinking, reply))
+                yield from (chunk({asked.field: piece}) for piece in reply.parts(thinking))
             case Call(name, _, call_id):
                 call_id = asked.name("call_", at) if call_id is None else call_id
                 function: dict[str, Json] = {"name": name, "arguments": ""}
                 first = {"index": calls, "id": call_id, "type": "function", "function": function}
                 yield chunk({"tool_calls": [first]})
-                for piece in _pieces(_arguments(block, reply), reply):
+                for piece in reply.parts(block.text):
                     yield chunk({"tool_calls": [{"index": calls, "function": {"arguments": piece}}]})
                 calls += 1
             case Raw(start):
                 yield chunk(start)
-    yield chunk({}, FINISH.get(_reason(reply), _reason(reply)))
+    yield chunk({}, FINISH.get(reply.reason, reply.reason))
     if asked.usage is not None:
         usage = asked.usage
         details = {"cached_tokens": usage.read}
@@ -122,7 +99,7 @@ def _chunks(reply: Reply, asked: Asked) -> Iterator[dict[str, Json]]:
 def responses_pieces(reply: Reply, asked: Asked, issued: Issued) -> list[bytes]:
     """The events of a reply, each as a piece of the body."""
     found = []
-    for number, event in enumerate(_events(reply, asked, issued)):
+    for number, event in enumerate(_events(reply.cut_short(), asked, issued)):
         data = json.dumps({**event, "sequence_number": number})
         found.append(f"event: {event['type']}\ndata: {data}\n\n".encode())
     return found
@@ -151,7 +128,7 @@ def _events(reply: Reply, asked: Asked, issued: Issued) -> Iterator[dict[str, Js
         yield from _inside(item, place, reply)
         yield {"type": "response.output_item.done", "output_index": len(output), "item": item}
         output.append(item)
-    reason = _reason(reply)
+    reason = reply.reason
     usage = asked.usage or PromptUsage(0)
     said = _output_tokens(reply)
     counts = {
@@ -193,7 +170,7 @@ def _item(block: Any, at: int, reply: Reply, asked: Asked, issued: Issued) -> di
         case Call(name, _, call_id):
             call_id = asked.name("call_", at) if call_id is None else call_id
             call = {"id": asked.name("fc_", at), "type": "function_call", "status": "completed", "name": name}
-            return {**call, "call_id": call_id, "arguments": _arguments(block, reply)}
+            return {**call, "call_id": call_id, "arguments": block.text}
         case Raw(start):
             return {"id": asked.name("item_", at), **start}
     return None
@@ -205,7 +182,7 @@ def _inside(item: Mapping[str, Json], place: Mapping[str, Json], reply: Reply) -
             part, where = item["content"][0], {**place, "content_index": 0}
             kind, text = ("refusal", part["refusal"]) if "refusal" in part else ("output_text", part["text"])
             yield {"type": "response.content_part.added", **where, "part": {"type": kind, "text": ""}}
-            for piece in _pieces(text, reply):
+            for piece in reply.parts(text):
                 yield {"type": f"response.{kind}.delta", **where, "delta": piece, "logprobs": []}
             yield {"type": f"response.{kind}.done", **where, "text": text, "logprobs": []}
             yield {"type": "response.content_part.done", **where, "part": part}
@@ -213,11 +190,11 @@ def _inside(item: Mapping[str, Json], place: Mapping[str, Json], reply: Reply) -
             for at, part in enumerate(item["summary"]):
                 where = {**place, "summary_index": at}
                 yield {"type": "response.reasoning_summary_part.added", **where, "part": {**part, "text": ""}}
-                for piece in _pieces(part["text"], reply):
+                for piece in reply.parts(part["text"]):
                     yield {"type": "response.reasoning_summary_text.delta", **where, "delta": piece}
                 yield {"type": "response.reasoning_summary_part.done", **where, "part": part}
         case "function_call":
-            for piece in _pieces(item["arguments"], reply):
+            for piece in reply.parts(item["arguments"]):
                 yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
             done = {"arguments": item["arguments"], "name": item["name"]}
             yield {"type": "response.function_call_arguments.done", **place, **done}
