@@ -90,9 +90,15 @@ def test_totals_add_up_and_the_peak_is_the_largest() -> None:
 
 
 def test_the_error_is_that_of_all_sessions_together() -> None:
-    found = together([Validation((0.01, 0.03), 110, 100), Validation((0.02,), 90, 100)])
+    found = together(
+        [
+            Validation((0.01, 0.03), 110, 100, 90, 100, (-0.1,)),
+            Validation((0.02,), 90, 100, 315, 300, (0.05,)),
+        ]
+    )
     report = Report([rows("a", "codex", 10, 3.0, 1.0)], found)
     assert list(lines(report))[-2:] == [
-        "Prompt sizes against 3 reports: median error 2.00%, 95th percentile 3.0%",
+        "Prompt sizes against 3 reports: median error 2.00%, 95th percentile 3.0%; "
+        "summed up without later reports +1.2%, in a session up to -10.0%",
         "Cache reads: 200 predicted, 200 reported (+0.0%)",
     ]

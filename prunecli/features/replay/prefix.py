@@ -225,11 +225,22 @@ def _sent_blocks(entry: Entry) -> int:
 @frozen
 class Validation:
     """The sorted relative errors of prompts with earlier reports, and the predicted and reported cache reads in
-    tokens."""
+    tokens.
+
+    `drifts` are, for each session, the sum of its prompts as counted from the first report on without any later one,
+    as a replay has to, relative to the sum of the reports; `drift` is that of all sessions.
+    """
 
     errors: tuple[float, ...] = ()
     predicted: int = 0
     reported: int = 0
+    counted: float = 0.0
+    prompts: int = 0
+    drifts: tuple[float, ...] = ()
+
+    @property
+    def drift(self) -> float:
+        return self.counted / self.prompts - 1 if self.prompts else 0.0
 
     def at(self, part: float) -> float | None:
         """Return the error that this share of the requests does not exceed; None without reports."""
@@ -241,6 +252,8 @@ class Validation:
             "requests": len(self.errors),
             "prompt_error_median": self.at(0.5),
             "prompt_error_p95": self.at(0.95),
+            "prompt_drift": self.drift,
+            "prompt_drift_worst": max(self.drifts, key=abs, default=0.0),
             "cache_read_predicted": self.predicted,
             "cache_read_reported": self.reported,
         }
@@ -250,7 +263,14 @@ def together(found: Iterable[Validation]) -> Validation:
     """Return the combined validation of several sessions."""
     each = list(found)
     errors = sorted(error for one in each for error in one.errors)
-    return Validation(tuple(errors), sum(one.predicted for one in each), sum(one.reported for one in each))
+    return Validation(
+        tuple(errors),
+        sum(one.predicted for one in each),
+        sum(one.reported for one in each),
+        sum(one.counted for one in each),
+        sum(one.prompts for one in each),
+        tuple(drift for one in each for drift in one.drifts),
+    )
 
 
 def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
@@ -263,7 +283,9 @@ def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
     errors: list[float] = []
     reads: list[tuple[int, ...]] = []
     reported = 0
-    for error, predicted, read in _requests(records, counter):
+    prompts: list[tuple[int, int]] = []
+    for prompt, size, error, predicted, read in _requests(records, counter):
+        prompts.append((prompt, size))
         if error is not None:
             errors.append(error)
         if read is not None:
@@ -272,13 +294,22 @@ def validated(records: Sequence[Record], counter: TokenCounter) -> Validation:
     kept = {reported_ttl(record.event.usage) for record in records if _reports(record.event)} - {None}
     likely = [at for at, ttl in enumerate(TTL_MS) if len(kept) != 1 or ttl in kept]
     sums = [sum(one[at] for one in reads) for at in likely]
-    return Validation(tuple(sorted(errors)), min(sums, key=lambda one: abs(one - reported)), reported)
+    predicted_reads = min(sums, key=lambda one: abs(one - reported))
+    sizes, whole = _counted(prompts), sum(prompt for prompt, _ in prompts)
+    drifts = (sizes / whole - 1,) if whole else ()
+    return Validation(tuple(sorted(errors)), predicted_reads, reported, sizes, whole, drifts)
+
+
+def _counted(prompts: Sequence[tuple[int, int]]) -> float:
+    """Return the sum of the counted sizes, with the system prompt and tools that the first report implies."""
+    return sum(size + prompts[0][0] - prompts[0][1] for _, size in prompts)
 
 
 def _requests(
     records: Sequence[Record], counter: TokenCounter
-) -> Iterator[tuple[float | None, tuple[int, ...], int | None]]:
-    """Yield for each reported prompt its error, the reads predicted with each lifetime, and the reported reads."""
+) -> Iterator[tuple[int, int, float | None, tuple[int, ...], int | None]]:
+    """Yield for each reported prompt its tokens, its size without the system prompt as counted without reports, its
+    error, the reads predicted with each lifetime, and the reported reads."""
     context = Context(counter, token_factor, billed=False)
     caches = [PrefixCache(0, lifetime, minimum=0) for lifetime in TTL_MS.values()]
     recorded = False
@@ -304,7 +335,7 @@ def _requests(
                 cache.sent(now, record.timestamp, marks=marks)
             sizes[caches[0].prefix(-1)] = estimate
             error = abs(estimate - prompt) / prompt if context.counts.scale.measured else None
-            yield error, tuple(predicted), None if shared is None else read
+            yield prompt, caches[0].tokens, error, tuple(predicted), None if shared is None else read
             shared = (read or 0) if shared is None else shared
             if not recorded:  # by another agent
                 context.apply(Record(record.seq, now, RequestSent(event.model, estimate, "")))

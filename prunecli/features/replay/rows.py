@@ -335,7 +335,8 @@ def checked(found: Validation) -> Iterator[str]:
         return
     yield (
         f"Prompt sizes against {len(found.errors):,} reports: median error {median:.2%}, "
-        f"95th percentile {most:.1%}"
+        f"95th percentile {most:.1%}; summed up without later reports {found.drift:+.1%}, "
+        f"in a session up to {max(found.drifts, key=abs):+.1%}"
     )
     if found.reported:
         yield (
