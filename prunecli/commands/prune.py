@@ -6,7 +6,7 @@ from dataclasses import replace
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
 from prunecli.context.labels import act_words, withheld_by
-from prunecli.context.manual_edits import plan_range
+from prunecli.context.manual_edits import plan_inputs, plan_range
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
 from prunecli.runtime.entry_numbers import NUMBERS, carry_out, entries_of
@@ -15,17 +15,20 @@ from prunecli.util.figures import counted, short
 
 USAGE = (
     "/prune prunes what the strategy allows, /prune preview shows it, /prune 17 20-24 prunes these entries, "
-    "/prune 17 20-24 memo TEXT leaves a memo in their place"
+    "/prune 17 20-24 memo TEXT leaves a memo in their place, /prune 17 input shortens the input of its calls"
 )
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune what the strategy allows, or entries: /prune 17 20-24 [memo TEXT]. /prune preview shows it."""
+    """Prune what the strategy allows, or entries: /prune 17 20-24 [memo TEXT] or [input]. /prune preview shows it."""
     if arguments not in ("", "preview"):
         named, marker, memo = f"{arguments} ".partition(" memo ")
         if marker and not memo.strip():
             raise UsageError(f"/prune {arguments}: the memo has no text", USAGE)
-        return _by_number(runtime, named.replace(",", " ").split(), memo.strip())
+        words = named.replace(",", " ").split()
+        if words[-1:] == ["input"] and not marker:
+            return _by_number(runtime, words[:-1], "", of_calls=True)
+        return _by_number(runtime, words, memo.strip())
     context = runtime.session.context
     events, note = runtime.policy.forced(context)
     if not events:
@@ -52,10 +55,14 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     return weighed(runtime, found, "Prune", act)
 
 
-def _by_number(runtime: Runtime, words: Sequence[str], memo: str) -> Sequence[Effect]:
-    """Prune entries, also those that are protected from strategies. A memo with text takes their place."""
+def _by_number(
+    runtime: Runtime, words: Sequence[str], memo: str, *, of_calls: bool = False
+) -> Sequence[Effect]:
+    """Prune entries, also those that are protected from strategies. A memo with text takes their place. `of_calls`:
+    only the inputs of their calls."""
     seqs = entries_of(runtime, words, f"{USAGE}; {NUMBERS}")
-    plan = plan_range(runtime.policy.view(runtime.session.context), sorted(seqs), memo)
+    view = runtime.policy.view(runtime.session.context)
+    plan = plan_inputs(view, sorted(seqs)) if of_calls else plan_range(view, sorted(seqs), memo)
     if not plan.allowed:
         return [Say(f"Nothing to prune: {plan.refusal}.")]
 

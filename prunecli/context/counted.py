@@ -6,6 +6,7 @@ from math import inf
 from typing import NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry, Said
+from prunecli.context.inputs import chars_saved, cut_of
 from prunecli.context.tokens import (
     NOTHING,
     Amount,
@@ -58,7 +59,9 @@ class Item:
         strategies propose the same edits until they are made."""
         if self._planned is None or self._planned[0] != edits:
             hidden = self.hidden or any(edit.kind == "drop" for edit in edits)
-            texts = {**self.edits, **{edit.seq: edit for edit in edits if edit.kind != "drop"}}
+            texts = {**self.edits, **{edit.seq: edit for edit in edits if edit.kind not in ("drop", "cut")}}
+            if cut := cut_of([*filter(None, [self.edits.get(self.head.seq)]), *edits]):
+                texts[self.head.seq] = cut
             silent = self.silent and not hidden
             item = Item(self.head, self.parts, texts, self.memos, hidden, countable=True, silent=silent)
             self._planned = edits, item
@@ -156,8 +159,11 @@ class EntryTokens:
 
     def amount(self, entry: Entry, edit: Edit | None = None, *, silent: bool = False) -> Amount:
         """Return the tokens of an entry under an edit or as is, with or without an answer's thinking."""
-        if edit is not None:
+        if edit is not None and edit.kind != "cut":
             return _estimate(entry, self.shown_tokens(entry, edit))
+        if edit is not None:
+            whole, saved = self.amount(entry, silent=silent), self.cut_away(entry, edit)
+            return Amount(max(0, whole.raw - saved.raw), max(0, whole.exact - saved.exact))
         if silent and isinstance(entry.event, AssistantMessage):
             return self._spoken(entry, entry.event, output_tokens(entry))
         return entry.sizes.amount or self._original(entry)
@@ -184,10 +190,21 @@ class EntryTokens:
             return Amount(min(entry.sizes.spoken_tokens, self.tokens(entry)))
         return Amount(exact=min(output, round(self._factor_of(event.model) * entry.sizes.spoken_tokens)))
 
+    def cut_away(self, entry: Entry, edit: Edit) -> Amount:
+        """Return the tokens that cuts keep out of an answer, whose own were reported or are estimated."""
+        saved = max(0, edit.tokens_saved)
+        if isinstance(entry.event, AssistantMessage) and self.amount(entry).exact:
+            return Amount(exact=round(self._factor_of(entry.event.model) * saved))
+        return Amount(saved)
+
     def saved_by(self, edits: Iterable[Edit], entries: Mapping[int, Entry]) -> Amount:
         """Return the tokens that these edits save, by their own counts."""
         saved = images = 0
         for edit in edits:
+            if edit.kind == "cut" and edit.seq in entries:
+                raw, exact, _ = self.cut_away(entries[edit.seq], edit)
+                saved, images = saved + raw + exact, images + exact
+                continue
             saved += edit.tokens_saved
             if edit.kind in ("clear", "trim") and edit.seq in entries:
                 images += min(max(0, edit.tokens_saved), entries[edit.seq].image_tokens)
@@ -196,14 +213,14 @@ class EntryTokens:
     def shown_chars(self, entry: Entry, edit: Edit | None) -> int:
         """Return the characters shown of an entry, without images. For an answer: text, thinking and inputs as
         JSON."""
-        if edit is not None:
+        if edit is not None and edit.kind != "cut":
             return sum(map(len, [*entry.typed, edit.text or ""]))
         names = (
             sum([len(call.name) for call in entry.exchange.calls])
             if entry.kind == "assistant" and entry.exchange
             else 0
         )
-        return entry.countable_chars - names
+        return entry.countable_chars - names - (chars_saved(entry, edit) if edit else 0)
 
     def enter(self, entry: Entry, tokens: int | None = None) -> None:
         """Give a new entry its shared sizes, and its count from the log, if the shipped tokenizer made it."""
@@ -231,13 +248,16 @@ class EntryTokens:
         """Return the raw estimate of an entry under an edit or as is. A recorded edit carries its count."""
         if edit is None:
             return self.tokens(entry)
+        if edit.kind == "cut":
+            return max(0, self.tokens(entry) - edit.tokens_saved)
         if edit.tokens_after and self.counter.name == SHIPPED:
             return edit.tokens_after
         return sum(map(self.counter.count, [*entry.typed, edit.text or ""]))
 
     def is_known(self, entry: Entry, edits: Mapping[int, Edit], *, silent: bool = False) -> bool:
         """Return whether an entry's tokens under these edits are known without counting."""
-        if entry.seq in edits or entry.kind in WORDS:
+        edit = edits.get(entry.seq)
+        if (edit is not None and edit.kind != "cut") or entry.kind in WORDS:
             return True
         if silent and entry.kind == "assistant":
             return entry.sizes.spoken_tokens >= 0 or reported_thinking(entry) is not None

@@ -12,7 +12,7 @@ from prunecli.context import render
 from prunecli.context.render import Ids, wire_ids
 from prunecli.context.tokens import Sizes, image_tokens
 from prunecli.model import searches
-from prunecli.model.edits import EditKind
+from prunecli.model.edits import Edit
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -124,11 +124,14 @@ class Entry:
             return self.kind == "command" and self.event.has_output
         return self.kind == "result"
 
-    def takes(self, kind: EditKind) -> bool:
-        """Return whether an edit of this kind can target the entry."""
-        match kind:
+    def takes(self, edit: Edit) -> bool:
+        """Return whether this edit can target the entry."""
+        match edit.kind:
             case "drop" | "memo" | "strip":
                 return self.kind == "assistant"
+            case "cut":
+                calls = self.exchange.calls if self.exchange and self.exchange.head is self else ()
+                return any(call.id == edit.tool_use_id for call in calls)
             case "clear" | "trim":
                 return self.prunable
             case _:

@@ -5,9 +5,11 @@ The numbers are in `data/expectations.json`, fitted on recorded sessions. No oth
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from math import inf
 from typing import Any, Literal, TypeAlias, get_args
 
+from prunecli.context.inputs import INPUT_KINDS, InputKind
 from prunecli.util.frozen import frozen
 
 Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
@@ -75,12 +77,19 @@ class Expectations:
     warm_margin: float
     summary_tokens: int = SUMMARY_TOKENS
     return_tokens: int = 80_000
+    inputs: Mapping[InputKind, Sequence[float]] = field(default_factory=dict)
+    input_sizes: Sequence[tuple[int, float]] = ()
 
     def probability(self, group: Group, age: int, tokens: int) -> float:
         """Return the probability that a result of this age and size is quoted again."""
         at = max(0, bisect_right(self.ages, age) - 1)
         factor = next((factor for above, factor in self.sizes if tokens > above), 1.0)
         return min(1.0, self.quoted[group][at] * factor)
+
+    def input_odds(self, kind: InputKind, tokens: int) -> tuple[float, ...]:
+        """Return the probability at each age that a text of an input of this size is quoted again; () if it stays."""
+        factor = next((factor for above, factor in self.input_sizes if tokens > above), 1.0)
+        return tuple(min(1.0, one * factor) for one in self.inputs.get(kind, ()))
 
     def further(self, requests: int) -> int:
         """Return the expected number of further requests after this many."""
@@ -91,6 +100,7 @@ class Expectations:
     def of(value: Mapping[str, Any]) -> "Expectations":
         """Return the expectations of a JSON object. Raises KeyError, TypeError or ValueError for a malformed one."""
         quoted, least = value["quoted"], _count("least_held", value["least_held"])
+        given: Mapping[str, Any] = value.get("inputs", {})
         ages = tuple(_count("ages", age) for age in quoted["ages"])
         groups: tuple[Group, ...] = ("read", "bash", "other")
         table = {group: tuple(_number(group, one, most=1) for one in quoted[group]) for group in groups}
@@ -118,6 +128,12 @@ class Expectations:
             warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
             summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
             return_tokens=_count("return_tokens", value.get("return_tokens", 80_000)),
+            inputs={
+                kind: tuple(_number(kind, one, most=1) for one in given[kind])
+                for kind in INPUT_KINDS
+                if kind in given
+            },
+            input_sizes=tuple((_count("sizes", a), _number("sizes", by)) for a, by in given.get("sizes", ())),
         )
 
 

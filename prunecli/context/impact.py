@@ -14,6 +14,7 @@ from prunecli.context.counting import TokenCounts
 from prunecli.context.economics import Break, Market, breaking, cold
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Expectations
+from prunecli.context.inputs import shown_edit
 from prunecli.context.item_order import covers
 from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.context.old_thinking import is_old_thinking, thinking_of
@@ -60,7 +61,7 @@ class Overlay:
             case PrunApplied(edits=edits):
                 for edit in edits:
                     entry = self._context.entries.get(edit.seq)
-                    if entry is not None and entry.takes(edit.kind):
+                    if entry is not None and entry.takes(edit):
                         stacks = self._memos_of if edit.kind == "memo" else self._edits_of
                         stacks(edit.seq).append((self._next, edit))
                 self._next += 1
@@ -134,8 +135,7 @@ class Overlay:
         pairs = self._edits.get(seq)
         if pairs is None:
             return self._context.text_edit(seq)
-        kinds = ("clear", "trim", "repair")
-        return next((edit for _, edit in reversed(pairs) if edit.kind in kinds), None)
+        return shown_edit(pairs)
 
     def _has_drops(self, prun: int) -> bool:
         if prun >= _PLANNED:
@@ -245,7 +245,7 @@ class _Moves(NamedTuple):
 
 
 _NO_MOVES = _Moves([], [])
-_PLAIN = ("clear", "trim", "drop")
+_PLAIN = ("clear", "trim", "cut", "drop")
 
 
 def impact(context: Context, events: Iterable[Event], market: Market, *, withholds: bool = True) -> Impact:
@@ -298,7 +298,7 @@ def _edited(context: Context, events: Iterable[Event]) -> dict[int, Item] | None
             if edit.kind not in _PLAIN:
                 return None
             entry = context.entries.get(edit.seq)
-            if entry is not None and entry.takes(edit.kind):
+            if entry is not None and entry.takes(edit):
                 edits.setdefault(entry.exchange.seq if entry.exchange else entry.seq, []).append(edit)
     items = context.counts.items
     return {seq: items[seq].under(found) for seq, found in edits.items() if seq in items}

@@ -7,6 +7,7 @@ from prunecli.context import render
 from prunecli.context.again import shown_in
 from prunecli.context.economics import Break
 from prunecli.context.exchange import Entry, call_argument
+from prunecli.context.inputs import long_texts
 from prunecli.context.state import RESTORED, Context
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, PrunApplied, UserMessage
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from prunecli.context.impact import Impact
 
 _LABEL_CHARS = 300
-_STATES: Mapping[str, State] = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
+_STATES: Mapping[str, State] = {"clear": "cleared", "trim": "trimmed", "cut": "trimmed", "repair": "repaired"}
 
 
 class Key(NamedTuple):
@@ -105,7 +106,12 @@ def _entry_label(entry: Entry, key: Key, summary: Summary) -> str:
     if key.kind == "result" and entry.call:
         return _described(entry.call, summary)
     if key.kind == "calls":
-        return "calls " + ", ".join(call.name for call in entry.exchange.calls) if entry.exchange else ""
+        if not entry.exchange:
+            return ""
+        long = [_described(call, summary) for call in entry.exchange.calls if long_texts(call)]
+        if long:
+            return f"input{'s' * (len(long) > 1)} of {', '.join(long)}"
+        return "calls " + ", ".join(call.name for call in entry.exchange.calls)
     if key.kind in ("text", "thinking"):
         texts = texts_of(entry, key.kind)
         return ("thinking: " if key.kind == "thinking" else "") + _first_line(texts[0] if texts else "")
@@ -135,7 +141,8 @@ def state(context: Context, key: Key) -> State:
         return "summary"
     if entry.exchange and context.dropped(entry.exchange):
         return "dropped"
-    if key.kind in ("result", "turn", "prompt") and (edit := context.text_edit(entry.seq)):
+    edit = context.text_edit(entry.seq)
+    if edit and (key.kind in ("result", "turn", "prompt") or (key.kind == "calls" and edit.kind == "cut")):
         return _STATES[edit.kind]
     if entry.exchange and entry.exchange is context.in_progress:
         return "in progress"

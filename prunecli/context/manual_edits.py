@@ -9,7 +9,9 @@ from typing import Literal, TypeAlias
 
 from prunecli.context import prun, render
 from prunecli.context.again import shown_again, shown_in, withheld
+from prunecli.context.cuts import call_shown, cut
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.inputs import long_texts
 from prunecli.context.labels import Key
 from prunecli.context.ledger import prun_applied
 from prunecli.context.outline import Outline
@@ -90,6 +92,8 @@ def _prune(view: View, outline: Outline, key: Key) -> Plan:
     if key.kind == "prompt":
         return _prune_prompt(view, entry)
     assert entry.exchange is not None  # noqa: S101  # every other node is a part of one
+    if key.kind == "calls" and any(map(long_texts, entry.exchange.calls)):
+        return plan_inputs(view, [entry.seq])
     return _drop(view, [entry.exchange], "")
 
 
@@ -124,6 +128,26 @@ def plan_range(view: View, seqs: Sequence[int], memo: str = "") -> Plan:
     pins = [one for part in made for one in part.events if isinstance(one, Pinned)]
     what = " and ".join(part.what for part in made)
     return Plan((*pins, _applied(view, edits, memo or None)), what, brief=what)
+
+
+def plan_inputs(view: View, seqs: Sequence[int]) -> Plan:
+    """Plan to shorten the inputs of these answers' calls; a result stands for its answer."""
+    entries = (view.context.entries[seq] for seq in seqs)
+    exchanges = {one.exchange.seq: one.exchange for one in entries if one.exchange}
+    edits, why = list[Edit](), ""
+    for exchange in exchanges.values():
+        dropped = "its exchange is already dropped" if view.context.dropped(exchange) else ""
+        reason = _untouchable(view, exchange) or dropped
+        calls = () if reason else (call_shown(view, exchange.head, call) for call in exchange.calls)
+        found = [edit for call in calls if (edit := cut(view, exchange.head, call, long_texts(call)))]
+        edits += found
+        why = why or reason or ("" if found else "its input has no long text that is still shown")
+    if not edits:
+        return refused(why or "only calls have an input")
+    pinned = tuple(seq for seq in dict.fromkeys(edit.seq for edit in edits) if seq in view.context.pinned)
+    free = [Pinned(pinned, pinned=False)] if pinned else []
+    brief = f"shorten the input{'s' * (len(edits) > 1)} of {counted(len(edits), 'call')}"
+    return Plan((*free, _applied(view, edits)), f"{'unpin and ' if pinned else ''}{brief}", brief=brief)
 
 
 def _prune_turn(view: View, outline: Outline, key: Key) -> Plan:
@@ -366,7 +390,7 @@ def _out_by(context: Context, prun: int, event: PrunApplied) -> set[int]:
     """Return the entries that a prune still withholds, or shows shortened."""
     found: set[int] = set()
     for edit in event.edits:
-        if edit.kind in ("clear", "trim", "drop") and context.in_force(prun, edit):
+        if edit.kind in ("clear", "trim", "cut", "drop") and context.in_force(prun, edit):
             entry = context.entries[edit.seq]
             found.update(one.seq for one in (_with_results(entry) if edit.kind == "drop" else [entry]))
     return found
@@ -421,4 +445,5 @@ def _pin(view: View, outline: Outline, key: Key) -> Plan:
 
 def _is_pruned(entry: Entry, view: View) -> bool:
     dropped = entry.exchange is not None and view.context.dropped(entry.exchange)
-    return dropped or view.context.text_edit(entry.seq) is not None
+    edit = view.context.text_edit(entry.seq)
+    return dropped or (edit is not None and edit.kind != "cut")

@@ -13,6 +13,7 @@ from prunecli.context import labels
 from prunecli.context.again import shown_in
 from prunecli.context.counting import clearing_of
 from prunecli.context.exchange import Entry
+from prunecli.context.inputs import cut_of
 from prunecli.context.labels import Key
 from prunecli.context.state import Context
 from prunecli.context.tokens import NOTHING, Amount, apportioned, total
@@ -91,7 +92,9 @@ class CarryCost:
         shown = counts.shown_amount(entry)
         for prun, edit in edits:
             found.append(shown.times(self._between(start, prun)))
-            start, shown = prun, NOTHING if edit.kind == "drop" else counts.shown_amount(entry, edit)
+            earlier = (one for before, one in edits if before <= prun)
+            now = cut_of(earlier) if edit.kind == "cut" else edit
+            start, shown = prun, NOTHING if edit.kind == "drop" else counts.shown_amount(entry, now)
             if edit.kind == "drop":
                 break
         return total((*found, shown.times(self.since(start))))
@@ -218,6 +221,16 @@ def measured_part(context: Context, entry: Entry, part: Key) -> Amount:
         return counts.thinking(entry)
     spoken = [0 if one.kind == "thinking" else size for one, size in zip(parts, raw, strict=True)]
     return Amount(exact=apportioned(counts.amount(entry, silent=True).exact, spoken)[at])
+
+
+def cut_away(context: Context, carry_cost: CarryCost, entry: Entry, part: Key) -> tuple[Amount, Amount]:
+    """Return the tokens that cuts keep out of the calls of an answer, and how many of them requests did not carry."""
+    is_shown = part.kind == "calls" and entry.exchange and not context.dropped(entry.exchange)
+    stack = context.edits_of(entry.seq) if is_shown else ()
+    edits = [(prun, edit) for prun, edit in stack if edit.kind == "cut"]
+    gone = [context.counts.cut_away(entry, edit) for _, edit in edits]
+    spared = (one.times(carry_cost.since(prun)) for one, (prun, _) in zip(gone, edits, strict=True))
+    return total(gone), total(spared)
 
 
 class ToolSum(NamedTuple):

@@ -22,6 +22,7 @@ from prunecli.context.measured import (
     Sums,
     ToolSum,
     ToolTotals,
+    cut_away,
     held_tokens,
     measured,
     measured_part,
@@ -395,7 +396,8 @@ class Outline:
         original = measured_part(self.context, entry, key)
         silent = key.kind == "thinking" and self.context.unseen.lacks(entry.seq)
         shown, carried = NOTHING if hidden or silent else original, original.times(age)
-        return Figures(tokens(*shown), tokens(*original), tokens(*carried), age)
+        gone, spared = cut_away(self.context, self.carry_cost, entry, key)
+        return Figures(tokens(*shown.minus(gone)), tokens(*original), tokens(*carried.minus(spared)), age)
 
     def _age(self, key: Key) -> int:
         return (

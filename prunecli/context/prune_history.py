@@ -201,7 +201,9 @@ class PruneHistory:
                 if self._unpinning[0] == record.seq - 1 and source == "user" and strategy is None:
                     self.unpinned[record.seq] = self._unpinning[1]
                 for edit in edits:
-                    if edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
+                    if edit.kind == "cut":
+                        self._out.add(edit.seq)
+                    elif edit.kind in ("clear", "trim", "drop") and context.in_force(record.seq, edit):
                         self._take(context.entries[edit.seq])
             case PrunReverted(seqs, ()):
                 said = ("user", "", revert_in_words(seqs, self.rows))
@@ -498,7 +500,8 @@ def _taken_by(context: "Fold", seq: int) -> int:
         return -1
     head = _head(context.entries[seq])
     stacks = (*context.edits_of(head), *context.edits_of(seq))
-    return max((prun for prun, edit in stacks if edit.kind in ("clear", "trim", "drop")), default=-1)
+    kinds = ("clear", "trim", "drop", *(("cut",) if seq == head else ()))
+    return max((prun for prun, edit in stacks if edit.kind in kinds), default=-1)
 
 
 def _shared(total: int, weights: list[int]) -> list[int]:

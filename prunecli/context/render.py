@@ -6,6 +6,7 @@ They are made once, when an entry is folded, so the same log always gives the sa
 import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from prunecli.model.codec import block_to_json, canonical, canonical_string
@@ -196,8 +197,15 @@ def _uncited(value: Block) -> Block:
     return Text(value.text) if isinstance(value, Text) and value.citations else value
 
 
-def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -> tuple[bytes, ...]:
-    """Return an assistant message's blocks, with these ids for its calls; `stripped` omits the thinking.
+def assistant(
+    content: tuple[Block, ...],
+    ids: Ids,
+    *,
+    stripped: bool = False,
+    inputs: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
+) -> tuple[bytes, ...]:
+    """Return an assistant message's blocks, with these ids for its calls, and these `inputs` instead of their own, by
+    their own ids; `stripped` omits the thinking.
 
     The result is empty if only thinking would be left, since such a message is not sent.
     """
@@ -205,6 +213,10 @@ def assistant(content: tuple[Block, ...], ids: Ids, *, stripped: bool = False) -
         b for b in sendable(content) if not (stripped and isinstance(b, Thinking | RedactedThinking))
     )
     fit = [value for value in kept if not is_out_of_place(value, answer=True)] if is_answer(kept) else []
+    if inputs:
+        fit = [
+            replace(v, input=inputs[v.id]) if isinstance(v, ToolUse) and v.id in inputs else v for v in fit
+        ]
     found = (block(value, ids) for value in fit)
     return tuple(piece for piece in found if piece is not None)
 

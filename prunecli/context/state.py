@@ -18,6 +18,7 @@ from prunecli.context.exchange import (
     user_entry,
     why_held,
 )
+from prunecli.context.inputs import shown_edit
 from prunecli.context.item_order import refile
 from prunecli.context.lineage import Lineage
 from prunecli.context.lost_thinking import LostThinking
@@ -136,11 +137,8 @@ class Context:
         return exchange.seq in self._edits and any(one.kind == "drop" for _, one in self._edits[exchange.seq])
 
     def text_edit(self, seq: int) -> Edit | None:
-        """Return the newest clear, trim or repair that replaces this entry's text."""
-        for _, edit in reversed(self._edits.get(seq, ())):
-            if edit.kind in ("clear", "trim", "repair"):
-                return edit
-        return None
+        """Return the newest clear, trim or repair that replaces this entry's text, or the cuts of an answer."""
+        return shown_edit(self._edits.get(seq, ()))
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
         """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
@@ -346,7 +344,7 @@ class Context:
         touched: list[int] = []
         for edit in event.edits:
             entry = self.entries.get(edit.seq)
-            if entry is None or not entry.takes(edit.kind):
+            if entry is None or not entry.takes(edit):
                 continue
             stacks = self._memos if edit.kind == "memo" else self._edits
             stacks.setdefault(edit.seq, []).append((record.seq, edit))

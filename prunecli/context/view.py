@@ -12,6 +12,7 @@ from prunecli.context.cut import head
 from prunecli.context.economics import Market, cold
 from prunecli.context.exchange import Entry, Exchange, call_argument
 from prunecli.context.expectations import Expectations
+from prunecli.context.inputs import by_target
 from prunecli.context.memo import Item, Measures, Memo, Value
 from prunecli.context.state import RESTORED, Context
 from prunecli.context.todo_list import CURRENT
@@ -53,7 +54,7 @@ class View:
 
     def after(self, edits: Sequence[Edit]) -> "View":
         """Return the view with these edits applied."""
-        return replace(self, pending={**self.pending, **{e.seq: e for e in edits if e.kind != "memo"}})
+        return replace(self, pending=by_target(edits, self.pending, self.context.text_edit))
 
     @property
     def estimator(self) -> str:
@@ -291,7 +292,7 @@ class View:
     def forbids(self, edit: Edit) -> str:
         """Return why no strategy may make this edit now, or ""."""
         entry = self.context.entries.get(edit.seq)
-        if entry is None or edit.kind not in ("drop", "clear", "trim") or not entry.takes(edit.kind):
+        if entry is None or edit.kind not in ("drop", "clear", "trim", "cut") or not entry.takes(edit):
             return "a strategy cannot edit this entry"
         target = entry.exchange if edit.kind == "drop" and entry.exchange else entry
         if not self.shows(target):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from prunecli.context import render
 from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.inputs import shown_inputs
 from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, ToolResult
 from prunecli.model.requests import Role, WireMessage, link
@@ -407,7 +408,7 @@ class Standing(Protocol):
         """Return whether the exchange is left out."""
 
     def text_edit(self, seq: int) -> Edit | None:
-        """Return the newest clear, trim or repair that replaces this entry's text."""
+        """Return the newest clear, trim or repair that replaces this entry's text, or the cuts of an answer."""
 
     def edits_of(self, seq: int) -> list[tuple[int, Edit]]:
         """Return all live edits of a target, oldest first, each with the seq of its PrunApplied."""
@@ -451,7 +452,7 @@ def _assistant(item: Entry, edit: Edit | None, edits: Sequence[Edit]) -> tuple[b
         return (render.text(edit.text or ""),)
     assert isinstance(item.event, AssistantMessage)  # noqa: S101  # an entry of kind assistant has no other event
     stripped = any(one.kind == "strip" for one in edits)
-    return render.assistant(item.event.content, item.ids, stripped=stripped)
+    return render.assistant(item.event.content, item.ids, stripped=stripped, inputs=shown_inputs(edits))
 
 
 def _edited(item: Entry, edit: Edit) -> tuple[bytes, ...]:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prunecli.context.inputs import long_texts
 from prunecli.context.prun import listed
 from prunecli.context.state import Context
-from prunecli.model.messages import Block, Json
+from prunecli.model.messages import Block, Json, Text
 from prunecli.model.requests import JOBS, PREAMBLE, takes
 from prunecli.model.touches import named
 from prunecli.plugins.app import Installed, resolved
@@ -125,6 +126,7 @@ def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) ->
         prunable=lambda: listed(host.choices.policy_at(None).view(context)),
         recall=lambda seq: original(context, seq),
         raw=lambda seq: _raw(host, seq),
+        inputs=lambda seq: inputs(context, seq),
         pages=_pages(host, now),
         confine=host.sandbox.confine(granted=granted, reads=reads),
         approved=approved,
@@ -138,6 +140,16 @@ def tool_context(host: "Host", *, approved: bool, granted: bool, reads: bool) ->
 def _raw(host: "Host", seq: int) -> str:
     entry = host.session.context.entries.get(seq)
     return host.session.kept_text(entry.details.get("raw")) if entry else ""
+
+
+def inputs(context: Context, seq: int) -> tuple[Block, ...]:
+    """Return the long texts in the inputs of an answer's calls, or of a result's call, each below its name."""
+    entry = context.entries.get(seq)
+    calls = (
+        (entry.call,) if entry and entry.call else entry.exchange.calls if entry and entry.exchange else ()
+    )
+    found = ((call, text) for call in calls for text in long_texts(call))
+    return tuple(Text(said) for call, text in found for said in (f"[{text.what} of {call.name}]", text.text))
 
 
 def original(context: Context, seq: int) -> tuple[Block, ...]:

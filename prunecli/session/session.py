@@ -68,7 +68,7 @@ EDITS = PrunApplied, PrunReverted, Pinned, SettingChanged
 
 NO_LOCKS = "{} is on a file system without locks: open this session in one program only"
 
-FEATURES = ("strip", SUMMARY_UNDO)
+FEATURES = ("strip", "cut", SUMMARY_UNDO)
 """The names in `requires` that this version understands, and writes into new sessions, whose edits may need them."""
 
 

@@ -20,12 +20,13 @@ from prunecli.util.frozen import frozen
 
 _NOTE_BYTES = 200
 _RAW = "raw"
+_INPUT = "input"
 
 
 @frozen
 class RecallInput:
     entry: Annotated[int, "the number after 'recall'"]
-    lines: Annotated[str | None, "such as 200-260; raw: the bytes before folding"] = None
+    lines: Annotated[str | None, "such as 200-260; raw: the bytes before folding; input: of its calls"] = None
 
 
 class Recall:
@@ -51,7 +52,11 @@ class Recall:
         if context.recall is None:
             raise ToolError("recall is not available here")
         original = context.recall(given.entry)
-        if (given.lines or "").startswith(_RAW):
+        if (given.lines or "").startswith(_INPUT):
+            if not (original := context.inputs(given.entry)):
+                raise ToolError(f"Entry {given.entry} has no call with a long input")
+            given = replace(given, lines=(given.lines or "").removeprefix(_INPUT).strip() or None)
+        elif (given.lines or "").startswith(_RAW):
             if not (raw := context.raw(given.entry)):
                 raise ToolError(f"Entry {given.entry} has no bytes besides its text")
             original = (Text(raw),)

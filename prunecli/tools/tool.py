@@ -96,6 +96,10 @@ def _none(_: int) -> str:
     return ""
 
 
+def _no_inputs(_: int) -> tuple[Block, ...]:
+    return ()
+
+
 @frozen
 class Pages:
     """The pages of `recall`: at most `tokens`, as `count` counts them."""
@@ -110,11 +114,11 @@ class ToolContext:
 
     Files may be changed inside `workspace` and the `added` folders; relative paths start at `cwd`. `env` is the
     complete environment of child processes, without keys. `progress` shows the last lines of output; `so_far` keeps
-    all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user allowed
-    this call. `prunable` lists what `plan_prun` could remove. `raw` returns the output before folding, "" if it is
-    not kept. `media` describes the files that the model can see. `parts` are what features and plugins have for
-    tools, by name. `ask` is None if nobody can be asked, and `pages` in older sessions, whose `recall` takes no
-    lines.
+    all of it in case the call does not finish. `confine` puts commands into the sandbox. `approved`: the user
+    allowed this call. `prunable` lists what `plan_prun` could remove. `raw` returns the output before folding, ""
+    if it is not kept, and `inputs` the long texts in the inputs of an answer's calls. `media` describes the files
+    that the model can see. `parts` are what features and plugins have for tools, by name. `ask` is None if nobody
+    can be asked, and `pages` in older sessions, whose `recall` takes no lines.
     """
 
     workspace: Path
@@ -128,6 +132,7 @@ class ToolContext:
     prunable: Callable[[], str] | None = None
     recall: Recall | None = None
     raw: Callable[[int], str] = _none
+    inputs: Recall = _no_inputs
     pages: Pages | None = None
     confine: Sandboxing = bare
     approved: bool = False

@@ -4,8 +4,9 @@ It shares only the rendering of single blocks with the fold. `Context` must alwa
 checks that.
 """
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prunecli.context import render
 from prunecli.context.render import wire_ids
@@ -29,7 +30,7 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import ToolUse, tool_uses
+from prunecli.model.messages import Block, ToolUse, tool_uses
 from prunecli.model.requests import WireMessage
 from prunecli.model.searches import SEARCHES
 from prunecli.util.frozen import frozen
@@ -109,6 +110,18 @@ class _LiveEdits:
     def stripped(self, seq: int) -> bool:
         return any(edit.kind == "strip" for _, edit in self.of.get(seq, ()))
 
+    def cut(self, seq: int, content: tuple[Block, ...]) -> tuple[Block, ...]:
+        for _, edit in self.of.get(seq, ()):
+            if edit.kind == "cut":
+                given = json.loads(edit.text or "")
+                content = tuple(
+                    replace(one, input=given)
+                    if isinstance(one, ToolUse) and one.id == edit.tool_use_id
+                    else one
+                    for one in content
+                )
+        return content
+
     def memos(self, seq: int) -> list[Edit]:
         live = {prun for stack in self.of.values() for prun, edit in stack if edit.kind == "drop"}
         return [edit for prun, edit in self.of.get(seq, ()) if edit.kind == "memo" and prun in live]
@@ -146,6 +159,9 @@ def _may(edit: Edit, target: Event | None) -> bool:
     match edit.kind:
         case "drop" | "memo" | "strip":
             return isinstance(target, AssistantMessage)
+        case "cut":
+            calls = tool_uses(target.content) if isinstance(target, AssistantMessage) else ()
+            return any(call.id == edit.tool_use_id for call in calls)
         case "clear" | "trim":
             output = isinstance(target, UserMessage) and target.has_output
             return output or isinstance(target, ToolResult)
@@ -243,7 +259,7 @@ def _assistant(
     if edit is not None and not calls:
         out.assistant(seq, [render.text(edit.text or "")])
         return
-    out.assistant(seq, render.assistant(event.content, ids, stripped=edits.stripped(seq)))
+    out.assistant(seq, render.assistant(edits.cut(seq, event.content), ids, stripped=edits.stripped(seq)))
     if calls:
         out.results(seq, calls, [(n, e, edits.text(n)) for n, e in _results(branch)[seq]], ids)
 

@@ -1,6 +1,7 @@
 """Calls whose ids repeat or do not fit: local servers send call_0 in each turn."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -167,6 +168,9 @@ def test_a_log_whose_ids_repeat_gives_the_requests_of_one_whose_ids_do_not(
         elif isinstance(event, ToolResult) and event.tool_use_id in places:
             use = places[event.tool_use_id]
             event = ToolResult(use, event.tool_name, event.content, event.is_error, event.details)
+        elif isinstance(event, PrunApplied):
+            edits = (replace(one, tool_use_id=places.get(one.tool_use_id or "")) for one in event.edits)
+            event = replace(event, edits=tuple(edits))
         log.append(Record(record.seq, record.timestamp, event))
         repeated.apply(log[-1])
     assert without_ids(repeated) == without_ids(fresh)

@@ -1,5 +1,6 @@
 """Random logs: what sessions look like, and what they never should but may."""
 
+import json
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from prunecli.model.events import (
     ToolStarted,
     UserMessage,
 )
-from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, Usage
+from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, Usage, tool_uses
 from prunecli.model.notes import notice
 
 TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read", "todo")
@@ -215,11 +216,9 @@ def _decide(draw: st.DrawFn, log: Draft, step: str) -> None:
 
 @st.composite
 def _edits(draw: st.DrawFn, log: Draft) -> Edit:
-    kinds: list[EditKind] = ["drop", "clear", "trim", "memo", "strip", "repair"]
+    kinds: list[EditKind] = ["drop", "clear", "trim", "memo", "cut", "strip", "repair"]
     kind = draw(st.sampled_from(kinds))
-    wanted = {"drop": AssistantMessage, "memo": AssistantMessage, "strip": AssistantMessage}.get(
-        kind, ToolResult
-    )
+    wanted = AssistantMessage if kind in ("drop", "memo", "strip", "cut") else ToolResult
     seqs = log.seqs(wanted)
     if wanted is ToolResult:
         seqs += [
@@ -227,4 +226,9 @@ def _edits(draw: st.DrawFn, log: Draft) -> Edit:
         ]
     seq = draw(st.sampled_from(seqs)) if seqs and draw(st.integers(0, 9)) else draw(st.integers(0, 60))
     text = None if kind in ("drop", "strip") else draw(WORDS)
+    if kind == "cut":
+        made = next((one.event for one in log.records if one.seq == seq), None)
+        calls = tool_uses(made.content) if isinstance(made, AssistantMessage) else ()
+        use = draw(st.sampled_from([*(call.id for call in calls), "call_x"]))
+        return Edit(kind, seq, use, json.dumps({"path": text}), 10, draw(st.integers(2, 12)))
     return Edit(kind, seq, None, text, 10, 2)

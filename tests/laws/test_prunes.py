@@ -209,10 +209,18 @@ def test_an_item_under_plain_edits_is_as_the_overlay_of_a_prune_shows_it(
     for head in context.items:
         parts = head.exchange.entries if head.exchange else [head]
         possible = [
-            Edit(kind, part.seq, None, None if kind == "drop" else "[gone]")
+            edit
             for part in parts
-            for kind in ("clear", "trim", "drop")
-            if part.takes(kind)
+            for edit in (
+                Edit("clear", part.seq, None, "[gone]"),
+                Edit("trim", part.seq, None, "[gone]"),
+                Edit("drop", part.seq),
+                *(
+                    Edit("cut", part.seq, one.id, "{}", 9, 2)
+                    for one in (head.exchange.calls if head.exchange else ())
+                ),
+            )
+            if part.takes(edit)
         ]
         edits = data.draw(st.lists(st.sampled_from(possible), max_size=3)) if possible else []
         overlay = Overlay(context, [PrunApplied("strategy", tuple(edits))])

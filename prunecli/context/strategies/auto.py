@@ -15,6 +15,7 @@ from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from prunecli.context.cuts import Worth, worthwhile
 from prunecli.context.economics import Market, cold, warmth
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import GROUPS, Expectations, Group
@@ -160,6 +161,8 @@ def _worth(
         if net > 0:
             edits.append(edit)
             gains.append(net / _MILLION)
+    if numbers.inputs and not cached:
+        edits += worthwhile(view, numbers, ages, Worth(spared, carried, fetch))
     if not view.forced and _freed(view, edits) + besides < numbers.min_batch:
         return [], []
     return edits, gains

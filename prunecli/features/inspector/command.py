@@ -59,7 +59,7 @@ def _tokens(context: Context, item: Entry) -> list[int]:
 def _row(context: Context, spared: Mapping[int, str], entry: Entry, tokens: int) -> tuple[str, ...]:
     edit = context.text_edit(entry.seq)
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
-    kinds = {"clear": "cleared", "trim": "trimmed", "repair": "repaired"}
+    kinds = {"clear": "cleared", "trim": "trimmed", "cut": "input trimmed", "repair": "repaired"}
     state = "dropped" if dropped else kinds[edit.kind] if edit else "live"
     why = context.locked(entry.seq)
     if not why:

@@ -62,6 +62,8 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     entry = context.entries[key.seq]
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     edit = context.text_edit(entry.seq)
+    is_cut = edit is not None and edit.kind == "cut"
+    edit = None if is_cut and key.kind != "calls" else edit
     if dropped:
         yield shown.Divider("not sent to the model")
     elif edit is not None:
@@ -73,7 +75,7 @@ def entries_of(outline: Outline, key: Key) -> Iterator[shown.Entry]:
     elif (
         key.kind == "exchange"
         and entry.exchange
-        and any(_seen(outline, result) for result in entry.exchange.results)
+        and (is_cut or any(_seen(outline, result) for result in entry.exchange.results))
     ):
         yield shown.Divider("the model sees a part of this")
     else:

@@ -22,6 +22,7 @@ from prunecli.config.effective import Config
 from prunecli.config.references import chosen
 from prunecli.context.economics import Market
 from prunecli.context.expectations import Expectations
+from prunecli.context.inputs import cut_of
 from prunecli.context.ledger import Ledger, ledger, prun_applied
 from prunecli.context.lost_thinking import ThinkingSum
 from prunecli.context.outline import USED, Outline, Part, window_map
@@ -195,8 +196,10 @@ def _sizes(context: Context, edits: Sequence[Edit]) -> tuple[tuple[int, int], ..
                 before, after = NOTHING, Amount(counts.memo_tokens(edit))
             case "strip":
                 after = counts.amount(entry, silent=True)
-            case "clear" | "trim" | "repair":
-                after, earlier[edit.seq] = counts.amount(entry, edit), edit
+            case "clear" | "trim" | "cut" | "repair":
+                was = earlier.get(edit.seq)
+                now = cut_of([*([was] if was else ()), edit]) or edit
+                after, earlier[edit.seq] = counts.amount(entry, now), now
         found.append((counts.scale.tokens(*before), counts.scale.tokens(*after)))
     return tuple(found)
 

@@ -14,9 +14,11 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prunecli.context.exchange import Entry
+from prunecli.context.inputs import shown_inputs
 from prunecli.context.state import Context
 from prunecli.context.strategies.importance import strings
 from prunecli.features.replay.rates import Rates
+from prunecli.model.edits import Edit
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Json, Text, ToolUse, Usage, plain_text
 from prunecli.util.frozen import frozen
@@ -384,7 +386,10 @@ class Regrets:
         """Return the tokens that fetching brings back: the whole pruned content, or the part that was held back."""
         context = self.played.context
         entry = context.entries[self.played.places[source]]
-        gone = context.text_edit(entry.seq) is not None or is_gone(context, entry)
+        edit = context.text_edit(entry.seq)
+        if edit is not None and edit.kind == "cut" and not is_gone(context, entry):
+            return context.counts.factor * edit.tokens_saved
+        gone = edit is not None or is_gone(context, entry)
         return context.counts.factor * (entry.held_tokens + (context.counts.tokens(entry) if gone else 0))
 
     def _missing(self, quoting: Quoting, fetched: Mapping[int, float], *, edits_only: bool) -> set[int]:
@@ -450,7 +455,9 @@ class Regrets:
         if entry is None or is_gone(context, entry):
             return ""
         edit = context.text_edit(entry.seq)
-        if edit is not None:
+        if edit is not None and edit.kind == "cut":
+            shown = _shown_of_answer(entry, [one for _, one in context.edits_of(entry.seq)])
+        elif edit is not None:
             shown = "" if edit.kind == "clear" else edit.text or ""
         elif entry.spilled:
             shown = entry.spilled.shown
@@ -466,6 +473,17 @@ def is_gone(context: Context, entry: Entry) -> bool:
     head = entry.exchange.head if entry.exchange else entry
     dropped = entry.exchange is not None and context.dropped(entry.exchange)
     return dropped or not context.is_shown(head.seq)
+
+
+def _shown_of_answer(entry: Entry, edits: Sequence[Edit]) -> str:
+    """Return the texts of an answer, with the inputs of its calls as these edits show them."""
+    inputs, found = shown_inputs(edits), list[str]()
+    for block in getattr(entry.event, "content", ()):
+        if isinstance(block, Text):
+            found.append(block.text)
+        elif isinstance(block, ToolUse):
+            found += strings(inputs.get(block.id, block.input))
+    return "\n".join(found)
 
 
 def needed(quoting: Quoting) -> set[int]:

@@ -428,12 +428,12 @@ class Replayer:
 
     def _hide(self, event: PrunApplied) -> None:
         """Record what an edit keeps out of the context."""
-        entries = self.context.entries
         for edit in event.edits:
-            entry = entries[edit.seq]
+            entry = self.context.entries[edit.seq]
             parts = entry.exchange.entries if edit.kind == "drop" and entry.exchange else [entry]
             self.row.dropped_answers += edit.kind == "drop"
-            if edit.kind in ("drop", "clear", "trim"):
+            self.row.cut_inputs += edit.kind == "cut"
+            if edit.kind in ("drop", "clear", "trim", "cut"):
                 self._pruned_results.update(part.seq for part in parts if part.kind == "result")
                 self.regrets.hidden.update(self.sources[part.seq] for part in parts)
 

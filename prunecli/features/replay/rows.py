@@ -51,6 +51,7 @@ class Row:
     cache_breaks: int = 0
     pruned_results: int = 0
     spilled_results: int = 0
+    cut_inputs: int = 0
     regret: int = 0
     edit_regret: int = 0
     thinking_breaks: int = 0

@@ -178,6 +178,8 @@ def _edits(context: Context, when: int) -> Iterator[_Line]:
             shown = "\n".join(memos) or None
         elif edit is None:
             continue
+        elif edit.kind == "cut":
+            continue  # such an edit replaces the text of an answer, and an input is none
         else:
             shown = "\n".join([*entry.typed, edit.text or ""])
         replacement = None if shown is None else {"content": [{"type": "text", "text": shown}]}

@@ -71,7 +71,7 @@ def _reported(context: Context, entry: Entry) -> Reported:
         return Reported(entry, f"left out{_by(context, head.seq)}")
     edit = context.text_edit(entry.seq)
     if edit is not None:
-        what = {"clear": "cleared", "trim": "trimmed"}.get(edit.kind, "replaced")
+        what = {"clear": "cleared", "trim": "trimmed", "cut": "input shortened"}.get(edit.kind, "replaced")
         return Reported(entry, f"{what}{_by(context, entry.seq)}", edit.text or "")
     return Reported(entry)
 

@@ -1,0 +1,100 @@
+"""Shortens the input of a call, and finds the inputs that cost more to keep than to fetch again."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from prunecli.context.exchange import Entry, Exchange
+from prunecli.context.expectations import Expectations
+from prunecli.context.inputs import LongText, long_texts, shown_inputs, without
+from prunecli.context.render import compact
+from prunecli.context.view import View
+from prunecli.model.edits import Edit
+from prunecli.model.messages import ToolUse
+
+_MARK_TOKENS = 20
+"""The tokens of what stands in place of a long text."""
+
+
+class Worth(NamedTuple):
+    """Prices in one unit: of a token that is left out (`spared`) or comes back (`carried`), and of a request that
+    fetches an input again."""
+
+    spared: float
+    carried: float
+    fetch: float
+
+
+def call_shown(view: View, head: Entry, call: ToolUse) -> ToolUse:
+    """Return a call of this answer with its input as the context shows it."""
+    cuts = shown_inputs([edit for _, edit in view.context.edits_of(head.seq)])
+    return replace(call, input=cuts[call.id]) if call.id in cuts else call
+
+
+def cut(view: View, head: Entry, call: ToolUse, texts: Sequence[LongText]) -> Edit | None:
+    """Return the edit that leaves these texts out of a call's input, both as shown now, or None if it saves no
+    tokens."""
+    handle = f" | recall {head.seq} input" if view.recall else ""
+    sizes = [view.about(view.count(one.text), head) for one in texts]
+    marks = [
+        f"[input pruned — {one.what}, ~{n:,} tokens{handle}]" for one, n in zip(texts, sizes, strict=True)
+    ]
+    text = without(call, texts, marks)
+    before, after = view.count(compact(call.input)), view.count(text)
+    return Edit("cut", head.seq, call.id, text, before, after) if after < before else None
+
+
+class _Candidate(NamedTuple):
+    """A call with its long texts, the least likely to be quoted first: each with raw tokens and the probability, by
+    age, that it or one before it is quoted."""
+
+    call: ToolUse
+    texts: tuple[tuple[LongText, int, tuple[float, ...]], ...]
+
+
+def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Worth) -> list[Edit]:
+    """Return the cuts whose expected gain is positive. `ages` are the newest answers, oldest first."""
+    facts: Mapping[Exchange, tuple[_Candidate, ...]] = view.measured(
+        ("cuts", id(numbers)), lambda exchange: _candidates(view, exchange, numbers)
+    )
+    edits = list[Edit]()
+    for exchange in view.exchanges:
+        age = len(ages) - bisect_right(ages, exchange.seq)
+        if not (found := facts[exchange]) or age < numbers.min_age:
+            continue
+        at = max(0, bisect_right(numbers.ages, age) - 1)
+        for call, texts in found:
+            gone = texts[: _most_gaining(texts, at, worth)]
+            if gone and (edit := cut(view, exchange.head, call, [text for text, *_ in gone])):
+                edits.append(edit)
+    return edits
+
+
+def _most_gaining(texts: Sequence[tuple[LongText, int, tuple[float, ...]]], at: int, worth: Worth) -> int:
+    """Return how many of these texts, from the first on, gain most if they are left out; 0 if none gains."""
+    best, count, saved, size = 0.0, 0, 0.0, 0
+    for number, (_, raw, odds) in enumerate(texts, 1):
+        saved, size = saved + max(0, raw - _MARK_TOKENS) * worth.spared, size + raw
+        net = saved - odds[at] * (worth.fetch + size * worth.carried)
+        if net > best:
+            best, count = net, number
+    return count
+
+
+def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> tuple[_Candidate, ...]:
+    """Return the calls of an exchange with texts that may be cut; () if it is locked."""
+    if not exchange.calls or not exchange.head.is_sent or view.locked(exchange):
+        return ()
+    found = list[_Candidate]()
+    for own in exchange.calls:
+        call = call_shown(view, exchange.head, own)
+        sizes = [(text, view.count(text.text)) for text in long_texts(call) if text.kind in numbers.inputs]
+        sizes.sort(key=lambda one: tuple(numbers.inputs[one[0].kind]))
+        texts, whole = list[tuple[LongText, int, tuple[float, ...]]](), 0
+        for text, raw in sizes:
+            whole += raw
+            texts.append((text, raw, numbers.input_odds(text.kind, whole)))
+        if texts:
+            found.append(_Candidate(call, tuple(texts)))
+    return tuple(found)
