@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, Literal, TypeAlias, get_args
 
 from prunecli.context.inputs import INPUT_KINDS, InputKind
+from prunecli.model.requests import TTL_MS
 from prunecli.util.frozen import frozen
 
 Kind: TypeAlias = Literal["bash", "print", "read", "search", "other"]
@@ -59,8 +60,8 @@ class Expectations:
     `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that
     of a summary. A context below `return_tokens` is never summarized just because its cache expired. A candidate has
     at least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a
-    warm cache, its expected gain is more than `warm_margin` times its cost. Files without these two allow any prune
-    of a cold cache, and none of a warm one.
+    warm cache, its expected gain is more than a margin times its cost: the first of `warm_margin` with the 5-minute
+    cache, else the second. Files without these two allow any prune of a cold cache, and none of a warm one.
     """
 
     caps: Mapping[Level, Caps]
@@ -74,7 +75,7 @@ class Expectations:
     min_tokens: int
     min_age: int
     min_batch: int
-    warm_margin: float
+    warm_margin: tuple[float, float]
     summary_tokens: int = SUMMARY_TOKENS
     return_tokens: int = 80_000
     inputs: Mapping[InputKind, Sequence[float]] = field(default_factory=dict)
@@ -95,6 +96,10 @@ class Expectations:
         """Return the expected number of further requests after this many."""
         least, most = self.further_requests
         return max(least, min(most, requests))
+
+    def margin(self, ttl_ms: int) -> float:
+        """Return how many times its cost a prune of a warm cache with this lifetime must be expected to gain."""
+        return self.warm_margin[ttl_ms > TTL_MS["5m"]]
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> "Expectations":
@@ -125,7 +130,7 @@ class Expectations:
             min_tokens=_count("min_tokens", value["min_tokens"]),
             min_age=_count("min_age", value["min_age"]),
             min_batch=_count("min_batch", value.get("min_batch", 0)),
-            warm_margin=_number("warm_margin", value["warm_margin"]) if "warm_margin" in value else inf,
+            warm_margin=_margins(value.get("warm_margin", inf)),
             summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
             return_tokens=_count("return_tokens", value.get("return_tokens", 80_000)),
             inputs={
@@ -135,6 +140,16 @@ class Expectations:
             },
             input_sizes=tuple((_count("sizes", a), _number("sizes", by)) for a, by in given.get("sizes", ())),
         )
+
+
+def _margins(value: object) -> tuple[float, float]:
+    """Return the margins by lifetime; a single number is that of both."""
+    each = value if isinstance(value, list) else [value, value]
+    if len(each) != 2:
+        raise ValueError(
+            "warm_margin: expected a number, or one for the 5-minute cache and one for longer ones"
+        )
+    return _number("warm_margin", each[0]), _number("warm_margin", each[1])
 
 
 def _caps(row: Mapping[str, Any], least: int) -> Caps:

@@ -163,7 +163,7 @@ def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited(
 
 def test_the_user_is_told_that_pruning_loses_money_where_auto_would_have_edited_for_the_gain() -> None:
     talk = turns(4)
-    worth = numbers(0.001, warm_margin=0)
+    worth = numbers(0.001, warm_margin=(0, 0))
     policy = COSTLY._replace(chosen=AUTO, expectations=worth, market=WARM._replace(write=0.25))
     assert policy.prunes(talk.context)
     assert policy.problems(talk.context) == ()

@@ -21,6 +21,6 @@ def numbers(quoted: float = 0.1, **more: Any) -> Expectations:
         "min_tokens": 10,
         "min_age": 2,
         "min_batch": 0,
-        "warm_margin": inf,
+        "warm_margin": (inf, inf),
     }
     return Expectations(**{**given, **more})

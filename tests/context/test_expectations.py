@@ -9,6 +9,7 @@ import pytest
 
 from prunecli.context.expectations import Expectations
 from prunecli.features.replay.fit import fitted
+from prunecli.model.requests import TTL_MS
 
 SHIPPED = Path(__file__).parents[2] / "prunecli" / "data" / "expectations.json"
 
@@ -35,6 +36,7 @@ def changed(where: str, value: Any) -> dict[str, Any]:
         ("reply_tokens", "150", "reply_tokens: expected"),
         ("min_batch", -1, "min_batch: expected"),
         ("warm_margin", -0.5, "warm_margin: expected a number from 0 on"),
+        ("warm_margin", [3], "warm_margin: expected a number, or one for"),
         ("superseded", 1.5, "superseded: expected a number from 0 to 1"),
         ("further_requests", [60, 5], "from low to high"),
         ("sizes", [[0, 0.85], [4000, 1.6]], "from large to small"),
@@ -56,8 +58,17 @@ def test_numbers_fitted_before_warm_prunes_allow_none() -> None:
     numbers = json.loads(SHIPPED.read_text())
     del numbers["min_batch"], numbers["warm_margin"]
     older = Expectations.of(numbers)
-    assert (older.min_batch, older.warm_margin) == (0, inf)
+    assert (older.min_batch, older.warm_margin) == (0, (inf, inf))
     assert "warm_margin" not in fitted([], older)
+
+
+@pytest.mark.parametrize(("margin", "margins"), [([3, 2], (3, 2)), (2, (2, 2))])
+def test_the_margin_of_a_warm_prune_depends_on_the_lifetime(
+    margin: object, margins: tuple[float, float]
+) -> None:
+    numbers = Expectations.of(changed("warm_margin", margin))
+    assert (numbers.margin(TTL_MS["5m"]), numbers.margin(TTL_MS["1h"])) == margins
+    assert fitted([], numbers)["warm_margin"] == list(margins)
 
 
 def test_no_cap_and_no_sizes_are_valid() -> None:

@@ -343,7 +343,7 @@ def test_the_shipped_expectations_are_read_and_a_damaged_file_is_named(tmp_path:
     assert found.probability("read", 1, 500) == pytest.approx(0.41 * 0.85)
     assert found.probability("bash", 7, 5000) == pytest.approx(0.16 * 1.6)
     assert found.probability("other", 1000, 2000) == pytest.approx(0.12 * 1.25)
-    assert [found.further(requests) for requests in (0, 30, 500)] == [5, 30, 60]
+    assert [found.further(requests) for requests in (0, 30, 500)] == [5, 30, 100]
     for damage in ("", "{}", json.dumps({"caps": []})):
         (tmp_path / "expectations.json").write_text(damage)
         with pytest.raises(ConfigError, match="not a table of expectations"):

@@ -110,7 +110,7 @@ def _paying(view: View, market: Market, numbers: Expectations) -> list[Edit]:
         view.context, [PrunApplied("strategy", tuple(edits))], market, withholds=False
     ).change
     cost = change.cost if change else None
-    return edits if cost is not None and sum(gains[start:]) > numbers.warm_margin * cost else []
+    return edits if cost is not None and sum(gains[start:]) > numbers.margin(market.ttl_ms) * cost else []
 
 
 def _best_start(view: View, market: Market, edits: list[Edit], gains: list[float]) -> int:

@@ -29,14 +29,14 @@ from prunecli.model.events import ToolResult
 from prunecli.model.messages import Json
 from prunecli.util.frozen import frozen
 
-CAPS = (1_000, 2_000, 4_000, 8_000, 16_000)
+CAPS = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 """The caps to try besides those in effect, in tokens."""
 _MISSED: Mapping[Level, int] = {"normal": 5, "strong": 0}
 """The cost of an edit whose text was held back, in requests of its session's average cost."""
 FEWEST = 30
 """Minimum results or moments needed to change a number."""
 _LEAST = (2, 3, 5, 8, 12)
-_MOST = (20, 30, 40, 60, 80, 120)
+_MOST = (20, 30, 40, 60, 80, 100, 120)
 
 
 @frozen
@@ -189,7 +189,7 @@ def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
         "min_tokens": before.min_tokens,
         "min_age": before.min_age,
         "min_batch": before.min_batch,
-        **({"warm_margin": before.warm_margin} if math.isfinite(before.warm_margin) else {}),
+        **({"warm_margin": list(before.warm_margin)} if all(map(math.isfinite, before.warm_margin)) else {}),
     }
 
 

@@ -45,7 +45,7 @@ def used(talk: Talk) -> None:
 def asked(
     talk: Talk, market: Market = COLD, quoted: float = 0.1, margin: float = inf, **more: object
 ) -> Proposal:
-    expectations = numbers(quoted, warm_margin=margin)
+    expectations = numbers(quoted, warm_margin=(margin, margin))
     view = View(talk.context, 200_000, market=market, expectations=expectations)
     return propose(replace(view, **more), Options())  # type: ignore[arg-type]
 
