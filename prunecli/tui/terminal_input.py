@@ -48,6 +48,8 @@ _KEY = re.compile(
 _KEYS = re.compile(r"\x1b\[[\d:;]*[u~A-FHPQS]")
 _SIZE = re.compile(r"\x1b\[48;(\d+)[\d:]*;(\d+)[\d:]*;(\d+)[\d:]*;(\d+)[\d:]*t")
 _BREAK_INSIDE = re.compile(r"[\r\n][^\r\n]")
+_KONSOLE_SHIFT_ENTER = "\x1bOM"
+"""Elsewhere the Enter of the number pad, but only in a mode that the program does not use."""
 _SHORTCUT = 2 | 4 | 8
 """The bits of Alt, Ctrl and Super."""
 _RELEASED = "3"
@@ -168,7 +170,7 @@ class TerminalInput(XTermParser):
         yield from self._keys(text[len(whole) :])
 
     def _keys(self, text: str) -> Iterator[Message]:
-        for char in text:
+        for char in text.replace("\r\n", "\r"):
             yield from self._key(char)
 
     def _key(self, sequence: str) -> list[events.Key]:
@@ -221,6 +223,8 @@ class TerminalInput(XTermParser):
         """Yield the events of a whole sequence, none for one that is unknown."""
         if sequence == PASTE_START:
             self._pasted = []
+        elif sequence == _KONSOLE_SHIFT_ENTER:
+            yield events.Key("shift+enter", None)
         elif _KEYS.fullmatch(sequence):
             key = _KEY.fullmatch(sequence)
             yield from self._reported(key) if key else ()
