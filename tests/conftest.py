@@ -41,6 +41,7 @@ SLOW = tuple(
             "laws/",
             "peers/",
             "replay/",
+            "tui/vim/test_keys",
         ),
         *("features/proxy/test_attach", "features/proxy/test_faults"),
         *("proposals/test_unasked", "screenshots/", "vectors/"),

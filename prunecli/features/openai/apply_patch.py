@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Annotated, ClassVar
 
-from prunecli.features.openai.patch import FilePatch, parsed, patched
+from prunecli.features.openai.patch import FilePatch, Hunk, parsed, patched
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
+from prunecli.tools.files import notebook
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
 from prunecli.tools.files.charset import charset_of, check_writable
 from prunecli.tools.files.diff import Change, change
 from prunecli.tools.files.encoding import is_binary
 from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.notebook import is_notebook_name
 from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, refusal, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
@@ -89,7 +91,7 @@ class _Planned:
             if (patch.kind == "add" or place is not self._place) and place.stat() is not None:
                 raise ToolError(f"{well_formed(place.path)} exists; update it instead.")
         self._current: Current | None = None
-        self._old, self._data = "", patch.content.encode()
+        self._old, self._new, self._data = "", patch.content, patch.content.encode()
         if patch.kind != "add":
             self._current = held.enter_context(locked(self._place, stop))
             self._read(name)
@@ -109,20 +111,19 @@ class _Planned:
             return
         if is_binary(current.data):
             raise ToolError(f"{name} is a binary file.")
+        if is_notebook_name(self._place.path) and (by_cell := _by_cell(current.data, self._patch.hunks)):
+            self._old, self._new = notebook.sources(current.data), notebook.sources(by_cell)
+            self._data = by_cell
+            return
         encoding = charset_of(current.data, self._place.path)
         self._old = encoding.decode(current.data)
-        new = patched(self._old, self._patch.hunks, name)
-        check_writable(encoding, self._old, new)
-        self._data = encoding.mark + encoding.encode(new.removeprefix("\ufeff"))
+        self._new = patched(self._old, self._patch.hunks, name)
+        check_writable(encoding, self._old, self._new)
+        self._data = encoding.mark + encoding.encode(self._new.removeprefix("\ufeff"))
         check_notebook(self._target.path, current.data, self._data)
 
     def applied(self, stop: threading.Event) -> Change:
         """Change the file. Raises ToolError."""
-        new = (
-            charset_of(self._data, self._target.path).decode(self._data)
-            if self._patch.kind != "delete"
-            else ""
-        )
         if self._patch.kind == "delete":
             self._remove()
             return change("", "")
@@ -135,13 +136,23 @@ class _Planned:
         else:
             identity = replace_content(self._place, self._current, self._data, stop)
         self._context.files_seen.note(identity, digest_of(self._data), self._target.path)
-        return change(self._old, new)
+        return change(self._old, self._new)
 
     def _remove(self) -> None:
         try:
             os.unlink(self._place.name, dir_fd=self._place.folder)
         except OSError as error:
             raise refusal(error, self._place.path) from error
+
+
+def _by_cell(data: bytes, hunks: Sequence[Hunk]) -> bytes | None:
+    """Apply hunks to the cells of a notebook; return None if no cell has the lines of one."""
+    for hunk in hunks:
+        made = notebook.edited(data, "\n".join(hunk.old), "\n".join(hunk.new), everywhere=False)
+        if made is None or not hunk.old:
+            return None
+        data, _ = made
+    return data
 
 
 def _output(changes: Sequence[tuple[str, str, Change]]) -> ToolOutput:

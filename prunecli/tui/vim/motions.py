@@ -1,9 +1,9 @@
 """Vim's motions: where a motion goes from an offset in a text. Pure.
 
 The place after a line's last character belongs to the line: it is the offset of its line feed, or the text's end.
-The word motions follow vim's own steps, because its rules for blanks and empty lines follow from them.
 """
 
+import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -24,9 +24,6 @@ class Beep(Exception):  # vim's word for it
         super().__init__()
         self.at = at
 
-
-_SCRIPTS = ((0x3040, 0x309F), (0x30A0, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0x1F000, 0x1FAFF))
-"""Scripts without spaces, each of which is a kind of word: Hiragana, Katakana, Chinese, Hangul, emoji."""
 
 # Lines -------------------------------------------------------------------------------------------------------
 
@@ -82,57 +79,49 @@ def down(text: str, at: int, rows: int) -> int:
 
 # Words -------------------------------------------------------------------------------------------------------
 
+_SCRIPTS = "\u3040-\u309f", "\u30a0-\u30ff", "\u4e00-\u9fff", "\uac00-\ud7a3", "\U0001f000-\U0001faff"
+"""Scripts without spaces, each of which is a kind of word: Hiragana, Katakana, Chinese, Hangul, emoji."""
+_EMPTY = r"^(?=\n|\Z)"
+_SMALL = "|".join(
+    (*(f"[{one}]+" for one in _SCRIPTS), f"[^\\W{''.join(_SCRIPTS)}]+", f"[^\\w\\s{_SCRIPTS[-1]}]+")
+)
+_WORD = {
+    True: re.compile(f"\\S+|{_EMPTY}", re.MULTILINE),
+    False: re.compile(f"{_SMALL}|{_EMPTY}", re.MULTILINE),
+}
 
-def kind_of(text: str, at: int, *, big: bool) -> int:
-    """Return the kind of the character: 0 for blanks and line ends, 1 for signs, 2 and others for words."""
-    char = text[at : at + 1]
-    if not char or char in " \t\n\xa0":
-        return 0
-    if big:
-        return 1
-    script = next((first for first, last in _SCRIPTS if first <= ord(char) <= last), 0)
-    return script or (2 if char == "_" or char.isalnum() else 1)
+
+def words(text: str, *, big: bool) -> list[tuple[int, int]]:
+    """Return the first and last character of each word, also of signs in a row and of empty lines."""
+    return [(one.start(), max(one.start(), one.end() - 1)) for one in _WORD[big].finditer(text)]
+
+
+def is_word(text: str, at: int) -> bool:
+    return bool(text[at : at + 1].strip())
 
 
 def is_empty_line(text: str, at: int) -> bool:
     return at == line_start(text, at) == line_end(text, at)
 
 
-def _skip(text: str, at: int, step: int, *, big: bool) -> int:
-    """Pass the characters of one kind. Stops at the text's end, or at -1 before its start."""
-    kind = kind_of(text, at, big=big)
-    while 0 <= at < len(text) and kind_of(text, at, big=big) == kind:
-        at += step
-    return at
-
-
 def word(text: str, at: int, count: int = 1, *, big: bool, in_line: bool = False) -> int:
     """Move to the start of a word. `in_line`: the last step stays in its line, for an operator."""
+    starts = [start for start, _ in words(text, big=big)]
     for left in reversed(range(count)):
-        kind, stays = kind_of(text, at, big=big), in_line and not left
         if at >= len(text):
             raise Beep(at)
-        at += 1
-        if stays and (text[at - 1] == "\n" or at == line_end(text, at)):
-            return at
-        while kind and kind_of(text, at, big=big) == kind:
-            at += 1
-            if stays and at == line_end(text, at):
-                return at
-        while at < len(text) and not kind_of(text, at, big=big) and not is_empty_line(text, at):
-            at += 1
+        before, at = at, next((start for start in starts if start > at), len(text))
+        if in_line and not left:
+            at = min(at, max(line_end(text, before), before + 1))
     return at
 
 
 def word_back(text: str, at: int, count: int, *, big: bool) -> int:
+    starts = [start for start, _ in words(text, big=big)]
     for _ in range(count):
         if at == 0:
             raise Beep(at)
-        at -= 1
-        while at and not kind_of(text, at, big=big) and not is_empty_line(text, at):
-            at -= 1
-        if kind_of(text, at, big=big):
-            at = _skip(text, at, -1, big=big) + 1
+        at = next((start for start in reversed(starts) if start < at), 0)
         if at == 0 and text[0] != "\n":
             return at
     return at
@@ -141,32 +130,18 @@ def word_back(text: str, at: int, count: int, *, big: bool) -> int:
 def word_end(
     text: str, at: int, count: int, *, big: bool, stays: bool = False, at_empty: bool = False
 ) -> int:
-    """Move to the end of a word. `stays`: the end of the word here counts; `at_empty`: so does an empty line.
-
-    The text's end is returned if there is no more word.
-    """
-    for _ in range(count):
-        kind = kind_of(text, at, big=big)
-        if at >= len(text):
-            raise Beep(at)
-        at += 1
-        if kind and kind_of(text, at, big=big) == kind:
-            at = _skip(text, at, 1, big=big)
-        elif not (stays and kind):
-            while at < len(text) and not kind_of(text, at, big=big):
-                if at_empty and is_empty_line(text, at):
-                    return at
-                at += 1
-            if at == len(text):
-                return at
-            at = _skip(text, at, 1, big=big)
-        at, stays = at - 1, False
-    return at
+    """Move to the end of a word, or to the text's end if there is none. `stays`: the end of the word here counts;
+    `at_empty`: so does an empty line."""
+    if at >= len(text):
+        raise Beep(at)
+    ends = [end for _, end in words(text, big=big) if at_empty or not is_empty_line(text, end)]
+    first = at if stays and is_word(text, at) else at + 1
+    return next(iter([end for end in ends if end >= first][count - 1 : count]), len(text))
 
 
 def word_goal(text: str, at: int, count: int, operator: str, *, big: bool) -> Goal:
     """Return where w goes. Changing a word leaves the blanks behind it, and an operator stays in the last line."""
-    if operator == "c" and kind_of(text, at, big=big):
+    if operator == "c" and is_word(text, at):
         return Goal(word_end(text, at, count, big=big, stays=True), "inclusive")
     try:
         to = word(text, at, count, big=big, in_line=bool(operator))
@@ -179,17 +154,13 @@ def word_goal(text: str, at: int, count: int, operator: str, *, big: bool) -> Go
 
 
 def word_end_back(text: str, at: int, count: int, *, big: bool) -> int:
+    ends = [end for _, end in words(text, big=big)]
     for _ in range(count):
-        kind = kind_of(text, at, big=big)
         if at == 0:
             raise Beep(at)
-        at -= 1
-        while kind and at and kind_of(text, at, big=big) == kind:
-            at -= 1
-        if at == 0 and kind_of(text, 0, big=big) in (0, kind):
+        at = next((end for end in reversed(ends) if end < at), 0)
+        if at == 0 and 0 not in ends:
             return at
-        while at and not kind_of(text, at, big=big) and not is_empty_line(text, at):
-            at -= 1
     return at
 
 

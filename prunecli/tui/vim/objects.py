@@ -6,7 +6,7 @@ from prunecli.tui.vim.motions import (
     Beep,
     in_indent,
     is_empty_line,
-    kind_of,
+    is_word,
     line_end,
     line_start,
     row_of,
@@ -14,6 +14,7 @@ from prunecli.tui.vim.motions import (
     unmatched,
     word,
     word_end,
+    words,
 )
 
 
@@ -43,10 +44,11 @@ def text_object(text: str, at: int, key: str, count: int, *, around: bool) -> Sp
 
 def _run_start(text: str, at: int, *, big: bool) -> int:
     """Return the start of the word or the blanks here, within the line."""
-    start, kind = line_start(text, at), kind_of(text, at, big=big)
-    while at > start and kind_of(text, at - 1, big=big) == kind:
-        at -= 1
-    return at
+    before = [one for one in words(text, big=big) if one[0] <= at]
+    if is_word(text, at):
+        return before[-1][0]
+    ends = [end + 1 for _, end in before if not is_empty_line(text, end)]
+    return max([line_start(text, at), *ends[-1:]])
 
 
 def _next_word(text: str, at: int, *, big: bool) -> int:
@@ -66,7 +68,7 @@ def _word(text: str, at: int, count: int, *, around: bool, big: bool) -> Span:
             raise Beep
         if nth and text[end] == "\n":
             end += 1
-        blank = not kind_of(text, end, big=big)
+        blank = not is_word(text, end)
         if around and not blank:
             end, takes_blanks = _next_word(text, end, big=big), True
         elif blank and not around:
@@ -79,9 +81,9 @@ def _word(text: str, at: int, count: int, *, around: bool, big: bool) -> Span:
             end = last + 1
         else:
             raise Beep
-    if takes_blanks and kind_of(text, end - 1, big=big) and start > line_start(text, start):
+    if takes_blanks and is_word(text, end - 1) and start > line_start(text, start):
         before = _run_start(text, start - 1, big=big)
-        if not kind_of(text, before, big=big) and before > line_start(text, before):
+        if not is_word(text, before) and before > line_start(text, before):
             start = before
     return Span(start, end)
 

@@ -108,6 +108,16 @@ async def test_a_patch_changes_adds_deletes_and_moves(tmp_path: Path) -> None:
     assert sorted(path.name for path in work.iterdir()) == ["a.py", "e.py", "new"]
 
 
+async def test_a_patch_of_a_notebook_is_one_of_its_cells(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    before = '{"cells": [{"cell_type": "code", "source": ["x = 1\\n", "y = 2"]}], "nbformat": 4}\n'
+    (work / "n.ipynb").write_text(before)
+    patch = "*** Begin Patch\n*** Update File: n.ipynb\n@@\n x = 1\n-y = 2\n+y = 3\n*** End Patch"
+    assert not (await patched_by(tmp_path, patch))[1]
+    assert (work / "n.ipynb").read_text() == before.replace("y = 2", "y = 3")
+
+
 async def test_where_one_file_does_not_fit_none_changes(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
