@@ -43,7 +43,7 @@ SLOW = tuple(
             "replay/",
             "tui/vim/test_keys",
         ),
-        *("features/proxy/test_attach", "features/proxy/test_faults"),
+        *("features/proxy/test_attach", "features/proxy/test_faults", "features/proxy/test_recorded"),
         *("proposals/test_unasked", "screenshots/", "vectors/"),
         *(
             "acp/test_streams",

@@ -27,6 +27,7 @@ from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.permissions.verdict import Rules
 from prunecli.safety.project_settings import refused_links
 from prunecli.safety.trust import TrustStore
+from prunecli.session.completing import Clock, system_clock
 from prunecli.tools.processes.environment import child_environment
 from prunecli.util.errors import ConfigError, SessionLocked, SessionNotFound, UsageError
 from prunecli.util.launch_options import PICKER, Launch
@@ -57,7 +58,7 @@ NO_KEY = "no API key"
 NO_KEY_HINT = "run `prunecli login`, or try `--model demo`, which needs none"
 
 
-def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
+def make_runtime(asked: Launch, environ: Mapping[str, str], clock: Clock = system_clock) -> Runtime:
     """Make the runtime of a command line, with its session. Raises PrunecliError."""
     places = Places.of(environ)
     cwd = (asked.cwd or Path.cwd()).resolve()
@@ -85,6 +86,7 @@ def make_runtime(asked: Launch, environ: Mapping[str, str]) -> Runtime:
         trust_store=store,
         keep_log=not asked.no_session,
         environ=environ,
+        clock=clock,
         walls=_maker(places, cwd, unattended_environment(child), added),
         added=added,
         append_prompt=launch_flags.appended(asked),

@@ -121,16 +121,16 @@ class Session:
 
     # Writing -------------------------------------------------------------------------------------------------
 
-    def emit(self, event: Event) -> Record:
-        """Append an event to the log, fold it and call the readers. Raises StorageFailed, after which nothing has
-        changed, and SessionReadOnly."""
+    def emit(self, event: Event, at: int | None = None) -> Record:
+        """Append an event, of now or the time `at`, fold it and call the readers. Raises StorageFailed, after which
+        nothing has changed, and SessionReadOnly."""
         if self.edit_there is not None and isinstance(event, EDITS):
             return self.edit_there(event)
         self.refuse_read_only()
         self._pay()
         if not self.records:
             self._append(self.started)
-        return self._append(completed(event, self.context))
+        return self._append(completed(event, self.context), at)
 
     def refuse_read_only(self, *, copied: bool = False) -> None:
         """Raise SessionTooNew if not even a copy could be continued, SessionReadOnly if only a copy could."""

@@ -92,6 +92,7 @@ class Conversation:
         self._whole: dict[str, list[Message]] = {}
         """The program's results that are shortened, by call."""
         self._answer: Response | None = None
+        self._answered_at = 0
 
     # The program's history -----------------------------------------------------------------------------------
 
@@ -248,7 +249,7 @@ class Conversation:
 
     def answered(self, answer: Response | None) -> None:
         """Take the answer to the last request. It is recorded in the form in which the program sends it back."""
-        self._answer = answer
+        self._answer, self._answered_at = answer, self.runtime.setup.clock()
 
     async def commit(self) -> None:
         """Make the session durable. If that fails, the next request passes unpruned, with a line."""
@@ -260,39 +261,41 @@ class Conversation:
         """Record the last answer and close the session. Raises StorageFailed."""
         await self._committing.acquire()
         if self._answer is not None and not self.off and self._said and self._said[-1]["role"] == "user":
-            self.runtime.emit(self._with_usage(AssistantMessage(self._answer.content, self._answer.model)))
+            event = self._with_usage(AssistantMessage(self._answer.content, self._answer.model))
+            self.runtime.session.emit(event, self._answered_at)
         self.runtime.session.close()
 
     def _follow(self, request: Incoming) -> None:
         """Record what is new in the program's history. Raises ValueError."""
-        settings = self.runtime.session.context.settings
+        session, before, same = self.runtime.session, self.length, self.shared(request.messages)
+        new = iter(request.messages[same:])
+        if self._answer and self.goes_on(request, same):
+            self._add(next(new), request.model, shortens=False)  # before a change of the settings
+        elif self._answer:
+            session.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"), self._answered_at)
+            self._answer = None
         fixed = ("model.name", request.model), (PROXIED, self._how.program), (PREAMBLE, request.preamble)
         for key, value in fixed:
-            if settings.get(key) != value:
+            if session.context.settings.get(key) != value:
                 self.runtime.emit(SettingChanged(key, value))
-        same = self.shared(request.messages)
-        if same < len(self._said):
+        if same < before:
             self.runtime.emit(Rewound(self._before[same]))
             del self._said[same:], self._before[same:]
             self._way_back.went_back(same)
         self._binds = is_bound(request.model) and not (request.drops_thinking or self._how.bound)
-        new = request.messages[same:]
-        if self._answer and not (new and new[0]["role"] == "assistant"):
-            self.runtime.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"))
-            self._answer = None
         shortens = self._edits and self.runtime.choices.recall
         for message in new:
             self._add(message, request.model, shortens=shortens)
         self._check(same)
 
     def _add(self, message: Message, model: str, *, shortens: bool) -> None:
-        before = self.runtime.session.next_seq - 1
+        before, at = self.runtime.session.next_seq - 1, self._answered_at if self._answer else None
         for event in events_of(message, self._names, model, first=not self._said):
             if isinstance(event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(event.content))
                 event = self._with_usage(event)
             for one in self._touching.events(_prompt(event)):
-                self.runtime.emit(self._shortened(one) if shortens else one)
+                self.runtime.session.emit(self._shortened(one) if shortens else one, at)
         self._said.append(message)
         self._before.append(before)
 

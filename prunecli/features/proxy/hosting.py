@@ -19,6 +19,7 @@ from prunecli.features.proxy.sockets import sockets
 from prunecli.model.record_codec import record_from_json
 from prunecli.runtime import Runtime
 from prunecli.runtime.make import make_runtime
+from prunecli.session.completing import Clock, system_clock
 from prunecli.util.errors import PrunecliError, UsageError
 from prunecli.util.figures import money, share, short
 from prunecli.util.frozen import frozen
@@ -47,6 +48,7 @@ class Hosting:
     port: int = 0
     strategy: str = ""
     say: Callable[[str], None] = print
+    clock: Clock = system_clock
 
 
 @frozen
@@ -61,7 +63,9 @@ class Running:
 async def hosted(asked: Hosting) -> AsyncIterator[Running]:
     """Run a proxy until the end of the context. Raises UsageError for a port that is taken or a missing library."""
     known = Places.of(asked.environ).data / "proxied.jsonl"
-    conversations = Conversations(lambda: runtime_for(asked.environ, asked.strategy), asked.how, known)
+    conversations = Conversations(
+        lambda: runtime_for(asked.environ, asked.strategy, clock=asked.clock), asked.how, known
+    )
     secret = secrets.token_urlsafe(18)
     gc.set_threshold(
         200_000
@@ -78,12 +82,14 @@ async def hosted(asked: Hosting) -> AsyncIterator[Running]:
                 await conversations.close()
 
 
-def runtime_for(environ: dict[str, str], strategy: str, cwd: Path | None = None) -> Runtime:
+def runtime_for(
+    environ: dict[str, str], strategy: str, cwd: Path | None = None, clock: Clock = system_clock
+) -> Runtime:
     """Return a runtime for a session behind a proxy, for the proxy or for `attach`. Raises PrunecliError."""
     sets = [f"model.name={MODEL}", "compaction.enabled=false"]  # summaries are the program's own
     if strategy:
         sets.append(f"pruning.strategy={strategy}")
-    runtime = make_runtime(Launch(sets=tuple(sets), cwd=cwd), environ)
+    runtime = make_runtime(Launch(sets=tuple(sets), cwd=cwd), environ, clock)
     runtime.session_model.asked = ""  # each request names its model
     return runtime
 

@@ -11,6 +11,7 @@ import httpx2
 
 from prunecli.features.proxy.conversation import HowToPrune
 from prunecli.features.proxy.hosting import Hosting, Running, hosted
+from prunecli.session.completing import Clock, system_clock
 from tests.endpoint import Endpoint
 
 LONG = "a line of output\n" * 400
@@ -25,17 +26,23 @@ TOOLS = [
 
 
 @asynccontextmanager
-async def proxied(endpoint: Endpoint, home: Path, said: list[str], **how: Any) -> AsyncIterator[Running]:
+async def proxied(
+    endpoint: Endpoint, home: Path, said: list[str], clock: Clock = system_clock, **how: Any
+) -> AsyncIterator[Running]:
     """A proxy in front of an endpoint, for programs in `home`."""
     environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": KEY}
     strategy = how.pop("strategy", "")
-    asked = Hosting(endpoint.base_url, environ, HowToPrune("test", **how), strategy=strategy, say=said.append)
+    how_to = HowToPrune("test", **how)
+    asked = Hosting(endpoint.base_url, environ, how_to, strategy=strategy, say=said.append, clock=clock)
     async with hosted(asked) as running:
         yield running
 
 
 class Program:
-    """Sends messages with a cache breakpoint at the end, and runs its tools. `fields` are added to each request."""
+    """Sends messages with a cache breakpoint at the end, or on the last `marks` of the user, and runs its tools.
+    `fields` are added to each request."""
+
+    marks = 1
 
     def __init__(
         self,
@@ -54,16 +61,18 @@ class Program:
         self.answers: list[dict[str, Any]] = []
 
     def body(self) -> dict[str, Any]:
-        *before, last = self.messages
-        content = last["content"]
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        marked = [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+        messages = list(self.messages)
+        for at in range(len(messages) - 1, -1, -2)[: self.marks]:
+            content = messages[at]["content"]
+            blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            marked = [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+            messages[at] = {**messages[at], "content": marked}
         return {
             "model": self.model,
             "max_tokens": 1_000,
             "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
             "tools": self.tools,
-            "messages": [*before, {**last, "content": marked}],
+            "messages": messages,
             "stream": self.stream,
             **self.fields,
         }
@@ -72,15 +81,20 @@ class Program:
         headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01", **self.headers}
         return await client.post(f"{self.address}/v1/messages", json=self.body(), headers=headers)
 
+    async def answer(self, client: httpx2.AsyncClient) -> dict[str, Any]:
+        """Send the messages and add the answer to them."""
+        response = await self.ask(client)
+        assert response.status_code == 200, response.text
+        message = assembled(response.text) if self.stream else response.json()
+        self.answers.append(message)
+        self.messages.append({"role": "assistant", "content": message["content"]})
+        return message
+
     async def turn(self, client: httpx2.AsyncClient, words: str) -> dict[str, Any]:
         """Send a prompt and run tools until the model is done; return its last message."""
         self.messages.append({"role": "user", "content": words})
         while True:
-            response = await self.ask(client)
-            assert response.status_code == 200, response.text
-            message = assembled(response.text) if self.stream else response.json()
-            self.answers.append(message)
-            self.messages.append({"role": "assistant", "content": message["content"]})
+            message = await self.answer(client)
             calls = [block for block in message["content"] if block["type"] == "tool_use"]
             if not calls:
                 return message
