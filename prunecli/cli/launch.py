@@ -71,7 +71,11 @@ def launch(
     if asked.worktree is None:
         return _launched(asked, environ, patience)
     asked, worktree = worktrees.enter(asked, asked.cwd or working_directory(), environ)
-    code = _launched(asked, environ, patience)
+    try:
+        code = _launched(asked, environ, patience)
+    except PrunecliError:
+        worktrees.leave(worktree, _err, None)
+        raise
     worktrees.leave(worktree, _err, None if asked.headless else _asked)
     return code
 

@@ -118,6 +118,8 @@ def leave(worktree: Worktree, say: Callable[[str], object], ask: Callable[[str],
 
     Without `ask`, it is kept. Raises GitFailed.
     """
+    if not worktree.path.is_dir():
+        return  # the session, or somebody else, removed it
     changes = worktree.changes()
     if not changes:
         if worktree.made and worktree.remove():

@@ -198,10 +198,10 @@ class App:
             raise PluginError(f"no moment named {moment!r}; choose from {', '.join(MOMENTS)}")
         self._file_next("moment", function, verb=moment)
 
-    def widget(self, name: str, target: Any, shows: Any) -> None:
-        """Add a widget above the prompt: a class of Textual's `Widget` with `show`. `shows` is a function of the
-        session that returns what to show; the widget is made when that is first something."""
-        self._file("widget", name, target, shows=shows)
+    def widget(self, name: str, target: Any, shows: Any, *, below: bool = False) -> None:
+        """Add a widget above the prompt, or `below` it: a class of Textual's `Widget` with `show`. `shows` is a
+        function of the runtime that returns what to show; the widget is made when that is first something."""
+        self._file("widget", name, target, shows=shows, below=below)
 
     def notices(self, due: Callable[..., Any]) -> None:
         """Add a function of the `Glance` that returns what the model is told before the next request, "" for

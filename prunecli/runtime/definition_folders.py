@@ -17,7 +17,7 @@ from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line
 
-Kind: TypeAlias = Literal["agents", "commands", "skills"]
+Kind: TypeAlias = Literal["agents", "commands", "output-styles", "skills"]
 Owner: TypeAlias = Literal["project", "user", "prunecli"]
 DefinitionT = TypeVar("DefinitionT")
 

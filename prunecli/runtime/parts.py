@@ -90,6 +90,11 @@ class Part:
         """Return texts for the system prompt of a new session."""
         return ()
 
+    @property
+    def codes(self) -> bool:
+        """Whether the system prompt of a new session has the instructions for coding."""
+        return True
+
     def unusable(self) -> Sequence[str]:
         """Return a line for each file of the user that cannot be used. Reads folders."""
         return ()
@@ -237,6 +242,10 @@ class Parts(Mapping[str, Part]):
     def for_tools(self) -> dict[str, Any]:
         found = {name: part.for_tools for name, part in self._all.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def codes(self) -> bool:
+        return all(part.codes for part in self._own)
 
     # Moments, in the order of installation ---------------------------------------------------------------
 

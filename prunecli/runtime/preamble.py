@@ -5,7 +5,7 @@ thinking bound to it. Later changes are added to the next prompt as a note.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from prunecli.agent.instructions import Instructions
@@ -20,6 +20,7 @@ from prunecli.providers.models import ModelInfo
 from prunecli.runtime.added_folders import fact
 from prunecli.runtime.instruction_notices import as_known, files_in, known
 from prunecli.runtime.offered_models import record_prices
+from prunecli.runtime.parts import Parts
 from prunecli.runtime.session_model import SessionModel
 from prunecli.runtime.setup import ADDED, Setup
 from prunecli.session.session import Session
@@ -43,11 +44,12 @@ def preamble(
     window: int,
     trusted: bool,
     task: tuple[str, str] | None = None,
+    codes: bool = True,
 ) -> dict[str, Json]:
     """Return the current preamble, as the setting that records it. A folder's name can hold bytes that are not text.
 
-    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` has the same
-    meaning as in `system_prompt`.
+    `window` is in tokens; `begun` is the start of the session in unix ms, which gives the date. `task` and
+    `codes` have the same meaning as in `system_prompt`.
     """
     definitions = [definition(tool) for tool in tools]
     place = PromptFacts(
@@ -59,7 +61,7 @@ def preamble(
         fact(setup),
     )
     found = Instructions(setup.cwd, setup.places.config, setup.places.home, trusted=trusted).at_start()
-    texts = system_prompt(place, found, task)
+    texts = system_prompt(place, found, task, codes=codes)
     return {"system": list(map(well_formed, texts)), "tools": definitions}
 
 
@@ -72,18 +74,17 @@ def begin(
     *,
     window: int,
     trusted: bool,
-    more: Callable[[], Sequence[str]] = tuple,
+    parts: Parts,
 ) -> str:
     """Record the preamble of a session without one, a model named on the command line, and the prices of the model
     `info` that only the endpoint knows.
 
-    `more` returns further system texts; it is called only for a session without a preamble. Returns a note to the
-    model about changes since the preamble was recorded, or "".
+    `parts` add to the preamble. Returns a note to the model about changes since it was recorded, or "".
     """
     first = session.records[0].timestamp if session.records else setup.clock()
-    now = preamble(setup, tools, first, window=window, trusted=trusted)
+    now = preamble(setup, tools, first, window=window, trusted=trusted, codes=parts.codes)
     if recorded(session.context) is None:
-        texts = *now["system"], *map(well_formed, (*more(), setup.append_prompt))
+        texts = *now["system"], *map(well_formed, (*parts.system_texts(), setup.append_prompt))
         session.emit(SettingChanged(PREAMBLE, {**now, "system": list(filter(None, texts))}))
     if setup.naming:
         session.emit(SettingChanged("session.name", setup.naming.pop()))

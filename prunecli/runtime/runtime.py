@@ -279,8 +279,8 @@ class Runtime:
         """Record the preamble before a run. Return a note to the model about changes since then, or ""."""
         self.session.mend()
         tools, trusted = toolbox.fit_tools(self).values(), self.gatekeeper.trusted
-        parts = self.session, self.setup, tools, self.session_model, self.choices.model
-        return begin(*parts, window=self.choices.window, trusted=trusted, more=self.parts.system_texts)
+        given = self.session, self.setup, tools, self.session_model, self.choices.model
+        return begin(*given, window=self.choices.window, trusted=trusted, parts=self.parts)
 
     def tool_context(
         self, *, approved: bool = False, granted: bool = False, reads: bool = False

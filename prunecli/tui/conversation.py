@@ -218,12 +218,13 @@ class Conversation:
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """Update the age of the cache, offer a summary, retry a failed write, and follow a session that another
-        program writes. Called once a second."""
+        """Update the age of the cache and what features show, offer a summary, retry a failed write, and follow a
+        session that another program writes. Called once a second."""
         follow(self.runtime.session)
         self.runs.tick()
         self.runs.offer_summary()
         self._figures.show_cache()
+        self._figures.show_above()
 
     # The user's input ----------------------------------------------------------------------------------------
 

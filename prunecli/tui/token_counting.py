@@ -33,9 +33,7 @@ class Figures:
         """Update all figures. If a large text must be counted first, the update follows later. Only one count runs at
         a time."""
         context = self._runtime.session.context
-        for widget in self._runtime.config.installed.of("widget").values():
-            shows = resolved(widget.facts["shows"])
-            self._frame.show_above(widget, shows(self._runtime.session))
+        self.show_above()
         if waiting := to_count(context):
             if not self._counting:
                 self._counting = True
@@ -46,6 +44,12 @@ class Figures:
         self._frame.status.show(status, self._cache(status))
         self._frame.masthead.show_session(status.session_name)
         self.show_waiting()
+
+    def show_above(self) -> None:
+        """Update the widgets of features around the prompt."""
+        for widget in self._runtime.config.installed.of("widget").values():
+            shows = resolved(widget.facts["shows"])
+            self._frame.show_above(widget, shows(self._runtime))
 
     async def _count(self, context: Context, waiting: Sequence[Entry]) -> None:
         try:

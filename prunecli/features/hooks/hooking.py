@@ -15,7 +15,7 @@ from prunecli.features.hooks.names import MODES, tool_name
 from prunecli.features.hooks.replies import Ran, Reply, reply_of
 from prunecli.features.hooks.runs import chosen, run_hook
 from prunecli.features.hooks.settings import Hook, parse
-from prunecli.features.hooks.sources import VARIABLES, Source, read_source
+from prunecli.features.hooks.sources import Source, read_source
 from prunecli.model.messages import ToolUse
 from prunecli.model.notes import notice
 from prunecli.model.signals import HooksRunning, Notice
@@ -26,6 +26,7 @@ from prunecli.runtime.parts import Part
 from prunecli.runtime.web_access import web_of
 from prunecli.safety.approvals import Approvals
 from prunecli.safety.project_settings import down_to, leads_outside
+from prunecli.safety.scripts import VARIABLES
 from prunecli.util.errors import PromptBlocked
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line, shortened, visible

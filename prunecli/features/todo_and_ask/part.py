@@ -8,7 +8,6 @@ from prunecli.model.notes import newest_notice, notice
 from prunecli.model.todos import Todos, in_lines, is_open
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
-from prunecli.session.session import Session
 
 TODOS = "to-do list"
 
@@ -30,6 +29,6 @@ class TodoReminder(Part):
         return () if text == known else (notice(TODOS, text, kept=True),)
 
 
-def shown(session: Session) -> Todos:
+def shown(host: Host) -> Todos:
     """Return the list to show above the prompt, () for none."""
-    return shown_todos(session.context)
+    return shown_todos(host.session.context)

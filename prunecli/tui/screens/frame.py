@@ -113,12 +113,13 @@ class Frame(Screen[None], inherit_bindings=False):
         return f"{self.keys.hint(action)} to take it back"
 
     def show_above(self, brought: "Brought", content: object) -> None:
-        """Show content in a widget above the prompt, which is made for its first content."""
+        """Show content in a widget above or below the prompt, which is made for its first content."""
         widget = self._above.get(brought.name)
         if widget is None and content:
             widget = self._above[brought.name] = brought.load()()
             widget.add_class("-above")
-            self.mount(widget, after=self.activity)
+            before, after = (self.status, None) if brought.facts["below"] else (None, self.activity)
+            self.mount(widget, before=before, after=after)
         if widget is not None:
             widget.show(content)
 
