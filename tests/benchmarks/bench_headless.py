@@ -54,20 +54,30 @@ def first_byte(runs: int = 7) -> list[float]:
     return found
 
 
-async def turns(before: int, count: int = 20) -> list[float]:
-    """Milliseconds of each of `count` turns on an instant endpoint, after `before` messages, tools' time left out."""
+async def turns(before: int, count: int = 20, wire: str = "messages") -> list[float]:
+    """Milliseconds of each of `count` turns on an instant endpoint, after `before` messages, tools' time left out.
+    `wire` is the protocol, of which chat and responses are OpenAI's."""
     calls = [Call("read", {"path": "x.txt", "offset": number + 1, "limit": 1}) for number in range(count)]
     replies = [Reply([call], chunk=10_000) for call in calls]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "x.txt").write_text("words\n" * 100)
-        async with Endpoint([*replies, Reply("Done.")], judge="off") as endpoint:
+        script = [*replies, Reply("Done.")]
+        async with Endpoint(script, judge="off") if wire == "messages" else _others(script) as endpoint:
+            sets: tuple[str, ...] = ()
+            if wire != "messages":
+                sets = (
+                    "model.provider=openai",
+                    f"model.base_url={endpoint.base_url}/v1",
+                    f"model.openai.wire={wire}",
+                )
             environ = {
                 "HOME": folder,
                 "PATH": os.environ["PATH"],
                 "ANTHROPIC_API_KEY": "sk-ant-x",
                 "ANTHROPIC_BASE_URL": endpoint.base_url,
             }
-            runtime = make_runtime(Launch(headless=True, trust=True, cwd=Path(folder)), environ)
+            asked = Launch(headless=True, trust=True, cwd=Path(folder), sets=sets)
+            runtime = make_runtime(asked, environ)
             runtime.provider.warm()  # type: ignore[attr-defined]
             for number in range(before // 2):
                 runtime.session.emit(UserMessage((Text(f"question {number} " * 20),)))
@@ -88,6 +98,14 @@ async def turns(before: int, count: int = 20) -> list[float]:
             return [(b - a) * 1000 - per_tool for a, b in pairwise(stamps)]
 
 
+def _others(script: list[Reply]) -> Endpoint:
+    """An endpoint of OpenAI's protocols."""
+    from tests.openai_endpoint.rules import OpenAiRules
+    from tests.openai_endpoint.server import OpenAiEndpoint
+
+    return OpenAiEndpoint(script, rules=OpenAiRules(judged=False))
+
+
 def main() -> None:
     """Prints all figures."""
     starts = first_byte()
@@ -95,11 +113,13 @@ def main() -> None:
         f"first byte of the first request: median {statistics.median(starts):.2f} s, worst {max(starts):.2f}"
     )
     for before in (0, 200, 2_000):
-        found = asyncio.run(turns(before))
-        median, worst = statistics.median(found), max(found)
-        print(
-            f"a turn after {before:>5} messages: median {median:.1f} ms, worst {worst:.1f} (server included)"
-        )
+        for wire in ("messages", "chat", "responses"):
+            found = asyncio.run(turns(before, wire=wire))
+            median, worst = statistics.median(found), max(found)
+            print(
+                f"a turn over {wire} after {before:>5} messages: median {median:.1f} ms, worst {worst:.1f} "
+                "(server included)"
+            )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests.endpoint.script import DEFAULT_REPLY, Item, Replayer, Script
 from tests.endpoint.server import Endpoint
 from tests.endpoint.service import _in_place, _send_instead, path_of, send_whole
 from tests.endpoint.shape import RefusedError
-from tests.openai_endpoint.cache import Caches, PromptUsage
+from tests.openai_endpoint.cache import CHARS, Caches, PromptUsage
 from tests.openai_endpoint.replies import Asked, chat_pieces, responses_pieces
 from tests.openai_endpoint.rules import _EXPLICIT, CHAT, RESPONSES, Issued, OpenAiRules, check
 
@@ -103,9 +103,8 @@ class OpenAiService:
                 self._remember(log, record)
                 await send_whole(connection, 200, headers, json.dumps(self._other(request, path)).encode())
                 return
-            parsed = check(path, request.body, self._rules, self.issued)
+            parsed, usage = self._judged(path, request.body)
             explicit = _EXPLICIT.match(parsed["model"]) is not None
-            usage = self._caches.account(parsed, explicit=explicit)
             if usage.prompt > self._rules.window:
                 text = f"Your input exceeds the context window of this model ({usage.prompt} tokens)."
                 raise RefusedError("", text, 400, "invalid_request_error", "context_length_exceeded")
@@ -117,6 +116,16 @@ class OpenAiService:
             )
             return
         await self._reply(connection, replace(record, parsed=parsed), usage, headers, seed, explicit=explicit)
+
+    def _judged(self, path: str, body: bytes) -> tuple[dict[str, Any], PromptUsage]:
+        """The request, if it is taken, and its usage. Raises RefusedError."""
+        if not self._rules.judged:
+            tokens = -(-len(body) // CHARS)
+            return {"model": "unread", "stream_options": {"include_usage": True}}, PromptUsage(
+                tokens, tokens - 100
+            )
+        parsed = check(path, body, self._rules, self.issued)
+        return parsed, self._caches.account(parsed, explicit=_EXPLICIT.match(parsed["model"]) is not None)
 
     async def _reply(
         self,
