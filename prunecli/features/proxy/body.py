@@ -1,11 +1,12 @@
-"""One request of another program: its messages without cache breakpoints, and the way back to a body.
+"""One request of another program: its messages without cache breakpoints, and where each stands in its bytes.
 
-Only edited messages are written anew. All others are sent as the program wrote them, so an unpruned request keeps its
-bytes.
+A program sends its whole history each time. What a request shares with an earlier one, byte for byte, is not read
+again. Only edited messages are written anew; all other bytes are sent as the program wrote them.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from prunecli.model.codec import canonical
@@ -15,57 +16,187 @@ from prunecli.util.frozen import frozen
 Message: TypeAlias = dict[str, Any]
 MARK = "cache_control"
 _UNMARKABLE = ("thinking", "redacted_thinking")
+_BLANK = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
 
 
 @frozen
 class Incoming:
-    """A request. `body` has all its fields, `messages` are those of the body in blocks without breakpoints, and
-    `marks` has these by (message, block); one within a tool's result has the block of that result."""
+    """A request. `before` and `after` are the fields on either side of its messages. These are in blocks without
+    breakpoints; `marks` has the breakpoints by (message, block), and one within a tool's result has the block of that
+    result. `places` are the first byte of each message in `raw` and the byte behind it. `preamble` has system texts
+    and tools as `PREAMBLE` records them."""
 
-    body: dict[str, Any]
+    raw: bytes
+    before: dict[str, Any]
+    after: dict[str, Any]
     messages: list[Message]
     marks: dict[tuple[int, int], Json]
+    places: list[tuple[int, int]]
+    preamble: dict[str, Json]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields but the messages."""
+        return {**self.before, **self.after}
 
     @property
     def model(self) -> str:
-        return str(self.body.get("model") or "")
+        return str(self.fields.get("model") or "")
 
     @property
     def drops_thinking(self) -> bool:
         """Whether the endpoint is asked to drop thinking that a change before it made invalid."""
-        match self.body.get("thinking"):
+        match self.fields.get("thinking"):
             case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
                 return True
         return False
 
     @property
-    def preamble(self) -> dict[str, Json]:
-        """System texts and tools, as `PREAMBLE` records them."""
-        system = self.body.get("system") or ()
-        texts = [system] if isinstance(system, str) else [str(block.get("text", "")) for block in system]
-        tools = [
-            {key: value for key, value in tool.items() if key != MARK}
-            for tool in self.body.get("tools") or ()
-        ]
-        return {"system": texts, "tools": tools}
+    def other_marks(self) -> int:
+        """How many breakpoints are outside the messages."""
+        fields = self.fields
+        system = fields.get("system")
+        blocks = [*(system if isinstance(system, list) else ()), *(fields.get("tools") or ()), fields]
+        return sum(MARK in block for block in blocks)
+
+    def bytes_of(self, start: int, end: int) -> bytes:
+        """Return messages as the program wrote them, with what it wrote between them."""
+        return self.raw[self.places[start][0] : self.places[end - 1][1]]
+
+    def with_messages(self, messages: Iterable[bytes]) -> bytes:
+        """Return the body with these messages in place of its own."""
+        start, end = self.places[0][0], self.places[-1][1]
+        return b"%b%b%b" % (self.raw[:start], b",".join(messages), self.raw[end:])
 
 
-def incoming(raw: bytes) -> Incoming:
-    """Read a request. Raises ValueError if it is not one of the Messages API."""
-    body = json.loads(raw)
-    given = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(given, list) or not given:
+def incoming(raw: bytes, earlier: Sequence[Incoming] = ()) -> Incoming:
+    """Read a request, with what it shares with one of the earlier ones. Raises ValueError if it is not one of the
+    Messages API."""
+    shared = [(kept, one) for one in earlier if (kept := _kept(raw, one))]
+    kept, one = max(shared, key=lambda pair: pair[0], default=(0, None))
+    reader = _Reader(raw, one.places[kept - 1][1] if one else 0)
+    if one is None:
+        before: dict[str, Any] = {}
+        messages: list[Message] = []
+        places: list[tuple[int, int]] = []
+        marks: dict[tuple[int, int], Json] = {}
+        reader.take("{")
+        for key in reader.keys(before):
+            if key == "messages":
+                break
+        else:
+            raise ValueError("a request without messages")
+        reader.take("[")
+    else:
+        before, messages, places = one.before, one.messages[:kept], one.places[:kept]
+        marks = {place: mark for place, mark in one.marks.items() if place[0] < kept}
+    for value, place in reader.items(first=not messages):
+        messages.append(_message(value, len(messages), marks))
+        places.append(place)
+    if not messages:
         raise ValueError("a request without messages")
-    messages: list[Message] = []
-    marks: dict[tuple[int, int], Json] = {}
-    for number, message in enumerate(given):
-        if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
-            raise ValueError(f"messages.{number} is not a message")
-        content = [
-            _unmarked(block, (number, at), marks) for at, block in enumerate(_blocks(message["content"]))
-        ]
-        messages.append({**message, "content": content})
-    return Incoming(body, messages, marks)
+    if one is not None and raw[places[-1][1] :] == one.raw[one.places[-1][1] :]:
+        return Incoming(raw, before, one.after, messages, marks, places, one.preamble)
+    after: dict[str, Any] = {}
+    if reader.more():
+        for key in reader.keys(after):
+            if key == "messages":
+                raise ValueError("two lists of messages")
+    reader.end()
+    return Incoming(raw, before, after, messages, marks, places, _preamble({**before, **after}))
+
+
+def _kept(raw: bytes, one: Incoming) -> int:
+    """Return a number of messages with which both begin, byte for byte: the greatest one, or a little less."""
+    places = one.places
+    kept, step = len(places), 1
+    if not raw.startswith(one.raw[: places[0][1]]):
+        return 0
+    while kept > 0 and not raw.startswith(one.raw[: places[kept - 1][1]]):
+        kept, step = kept - step, step * 2
+    return max(kept, 1)
+
+
+class _Reader:
+    """Reads the JSON of a request from a place on, and tells where values stand in its bytes."""
+
+    def __init__(self, raw: bytes, start: int) -> None:
+        self._text = raw[start:].decode()
+        self._at = 0
+        self._known = 0, start
+        """A place in the text, and in the bytes."""
+
+    def _blank(self) -> str:
+        """Pass over blanks and return the next character."""
+        found = _BLANK.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+        return self._text[self._at : self._at + 1]
+
+    def take(self, *expected: str) -> str:
+        found = self._blank()
+        if found not in expected:
+            raise ValueError(f"expected {' or '.join(expected)} after {self._text[: self._at][-20:]!r}")
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        self._blank()
+        value, self._at = _DECODER.raw_decode(self._text, self._at)
+        return value
+
+    def keys(self, fields: dict[str, Any]) -> Iterator[str]:
+        """Yield the keys of an object up to its end, and put their values into `fields`, but leave that of "messages"
+        to the reader."""
+        while True:
+            key = self.value()
+            if not isinstance(key, str):
+                raise ValueError("a key that is not a text")
+            self.take(":")
+            if key != "messages":
+                fields[key] = self.value()
+            yield key
+            if self.take(",", "}") == "}":
+                return
+
+    def items(self, *, first: bool) -> Iterator[tuple[Any, tuple[int, int]]]:
+        """Yield the values of a list up to its end, with their places. `first`: none is read yet."""
+        if first and self._blank() == "]":
+            return
+        while first or self.take(",", "]") == ",":
+            first = False
+            self._blank()
+            start = self._place()
+            value = self.value()
+            yield value, (start, self._place())
+
+    def _place(self) -> int:
+        at, place = self._known
+        piece = self._text[at : self._at]
+        self._known = self._at, place + (len(piece) if piece.isascii() else len(piece.encode()))
+        return self._known[1]
+
+    def more(self) -> bool:
+        """Return whether another field follows the messages."""
+        return self.take(",", "}") == ","
+
+    def end(self) -> None:
+        if self._blank():
+            raise ValueError("text behind the request")
+
+
+def _message(value: Any, number: int, marks: dict[tuple[int, int], Json]) -> Message:
+    if not isinstance(value, dict) or not isinstance(value.get("content"), str | list):
+        raise ValueError(f"messages.{number} is not a message")
+    blocks = _blocks(value["content"])
+    return {**value, "content": [_unmarked(block, (number, at), marks) for at, block in enumerate(blocks)]}
+
+
+def _preamble(fields: dict[str, Any]) -> dict[str, Json]:
+    system = fields.get("system") or ()
+    texts = [system] if isinstance(system, str) else [str(block.get("text", "")) for block in system]
+    tools = [{key: value for key, value in tool.items() if key != MARK} for tool in fields.get("tools") or ()]
+    return {"system": texts, "tools": tools}
 
 
 def _unmarked(block: Any, place: tuple[int, int], marks: dict[tuple[int, int], Json]) -> Any:
@@ -121,23 +252,16 @@ def _takes_mark(block: Message) -> bool:
 def without_thinking(request: Incoming) -> bytes:
     """Return the body of a request without thinking."""
     messages: list[bytes] = []
-    for message in request.body["messages"]:
+    for number in range(len(request.messages)):
+        raw = request.bytes_of(number, number + 1)
+        message = json.loads(raw)
         blocks = _blocks(message["content"])
         left = [block for block in blocks if block.get("type") not in _UNMARKABLE]
         if left:
-            messages.append(as_bytes(message if len(left) == len(blocks) else {**message, "content": left}))
-    return joined(request.body, messages)
+            messages.append(raw if len(left) == len(blocks) else as_bytes({**message, "content": left}))
+    return request.with_messages(messages)
 
 
 def as_bytes(value: Json) -> bytes:
     """Return compact JSON. Only ASCII, so that half an emoji of a program survives."""
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def joined(body: dict[str, Any], messages: Sequence[bytes]) -> bytes:
-    """Return a body with these messages in place of its own."""
-    parts = [
-        b"%b:%b" % (as_bytes(key), b"[%b]" % b",".join(messages) if key == "messages" else as_bytes(value))
-        for key, value in body.items()
-    ]
-    return b"{%b}" % b",".join(parts)

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
-from itertools import takewhile
 
+from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.repair import strip_stale, strip_thinking
-from prunecli.features.proxy.body import Incoming, Message, as_bytes, joined, plain, without_thinking
-from prunecli.features.proxy.way_back import WayBack, number_of
+from prunecli.features.proxy.body import Incoming, Message, plain, without_thinking
+from prunecli.features.proxy.way_back import WayBack, body_of, edited, pieces
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import content_to_json
 from prunecli.model.events import (
@@ -82,6 +82,7 @@ class Conversation:
         self._is_lost = is_lost and how.bound
         self._committing = asyncio.Lock()
         self._how, self._binds = how, False
+        self.last: Incoming | None = None
         self._said: list[Message] = []
         self._before: list[int] = []
         """The seq of the last record before each message."""
@@ -98,8 +99,12 @@ class Conversation:
 
     def shared(self, messages: Sequence[Message]) -> int:
         """Return how many of these messages the conversation begins with."""
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(self._said, messages, strict=False))
-        return sum(1 for _ in same)
+        same = 0
+        for ours, theirs in zip(self._said, messages, strict=False):
+            if ours is not theirs and ours != theirs:
+                break
+            same += 1
+        return same
 
     @property
     def length(self) -> int:
@@ -166,7 +171,7 @@ class Conversation:
 
     # Requests ------------------------------------------------------------------------------------------------
 
-    def send(self, request: Incoming, raw: bytes) -> bytes:
+    def send(self, request: Incoming) -> bytes:
         """Record a request and return the body to send. Raises ValueError for one that can't be recorded as it is,
         and StorageFailed."""
         self._follow(request)
@@ -178,9 +183,9 @@ class Conversation:
                 self.runtime.emit(prune)
         if policy.leaves_out and (context.pruns or self._edits):
             self._leave_out(strip_stale(policy.view(context)))
-        return self._recorded(request, raw)
+        return self._recorded(request)
 
-    def mended(self, request: Incoming, raw: bytes, refusal: bytes) -> bytes | None:
+    def mended(self, request: Incoming, refusal: bytes) -> bytes | None:
         """Return the body without thinking, if the endpoint refused it because of thinking that is bound to another
         conversation: records were lost. None if it did not, or if there is none left."""
         policy = self._policy(request)
@@ -188,12 +193,12 @@ class Conversation:
             return None
         remedy = strip_thinking(policy.view(self.runtime.session.context))
         self._leave_out(remedy)
-        return self._recorded(request, raw) if remedy else None
+        return self._recorded(request) if remedy else None
 
-    def thoughtless(self, request: Incoming, raw: bytes, body: bytes, refusal: bytes) -> bytes | None:
+    def thoughtless(self, request: Incoming, body: bytes, refusal: bytes) -> bytes | None:
         """Return the program's request without thinking, if the endpoint refused it after this conversation was
         pruned. None in any other case."""
-        pruned = self._how.bound and body is raw and is_about_thinking(refusal)
+        pruned = self._how.bound and body is request.raw and is_about_thinking(refusal)
         return without_thinking(request) if pruned else None
 
     def _policy(self, request: Incoming) -> Policy:
@@ -206,11 +211,11 @@ class Conversation:
         if thinking:
             self.runtime.emit(thinking)
 
-    def _recorded(self, request: Incoming, raw: bytes) -> bytes:
+    def _recorded(self, request: Incoming) -> bytes:
         context = self.runtime.session.context
-        spans = list(self._way_back.spans(context.messages()))
-        body = self._way_back.body(request, raw, spans)
-        marks = tuple(sorted({number_of(spans, at) for at, _ in request.marks}))
+        spans = self._way_back.spans(request, context.messages())
+        wanted = cache_marks(context, len(spans), model=request.model)
+        body, marks = body_of(request, spans, wanted[0] if wanted else None)
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
 
@@ -219,15 +224,12 @@ class Conversation:
         """Whether the conversation may be sent other than as it is."""
         return self._how.prunes and not self._binds
 
-    def preview(self, request: Incoming, raw: bytes) -> bytes:
+    def preview(self, request: Incoming) -> bytes:
         """Return the body as it would be sent now, for a count of its tokens. Nothing is recorded."""
         if self.off or self.shared(request.messages) < len(self._said):
-            return raw
-        spans, known = list(self._way_back.spans(self.runtime.session.context.messages())), len(self._said)
-        if not self._way_back.edited(request, spans, known):
-            return raw
-        more = [as_bytes(message) for message in request.body["messages"][known:]]
-        return joined(request.body, [*self._way_back.pieces(request, spans), *more])
+            return request.raw
+        spans = self._way_back.spans(request, self.runtime.session.context.messages())
+        return request.with_messages(pieces(request, spans)) if edited(spans, self.length) else request.raw
 
     def edit(self, event: Event) -> int:
         """Record an edit of the user, which counts from the next request on, and return its seq. Raises UsageError if
@@ -245,7 +247,7 @@ class Conversation:
 
     def leave(self, why: str, request: Incoming) -> None:
         """Leave the conversation alone from this request on."""
-        self.off, self._said = why, request.messages
+        self.off, self._said, self.last = why, request.messages, None
 
     def answered(self, answer: Response | None) -> None:
         """Take the answer to the last request. It is recorded in the form in which the program sends it back."""
@@ -276,7 +278,8 @@ class Conversation:
             self._answer = None
         fixed = ("model.name", request.model), (PROXIED, self._how.program), (PREAMBLE, request.preamble)
         for key, value in fixed:
-            if session.context.settings.get(key) != value:
+            known = session.context.settings.get(key)
+            if known is not value and known != value:
                 self.runtime.emit(SettingChanged(key, value))
         if same < before:
             self.runtime.emit(Rewound(self._before[same]))
@@ -286,7 +289,9 @@ class Conversation:
         shortens = self._edits and self.runtime.choices.recall
         for message in new:
             self._add(message, request.model, shortens=shortens)
-        self._check(same)
+        self._said[:] = request.messages
+        self.last = request
+        self._check(request, same)
 
     def _add(self, message: Message, model: str, *, shortens: bool) -> None:
         before, at = self.runtime.session.next_seq - 1, self._answered_at if self._answer else None
@@ -324,17 +329,14 @@ class Conversation:
             applied_edits=answer.applied_edits,
         )
 
-    def _check(self, same: int) -> None:
+    def _check(self, request: Incoming, same: int) -> None:
         """Raise Unlike if the session says anything else than the new messages."""
         if same == len(self._said):
             return
-        new = [
-            span for span in self._way_back.spans(self.runtime.session.context.messages()) if span[2] > same
-        ]
-        ours = [self._unshortened(json.loads(group.canonical)) for group, _, _ in new]
-        first = min(
-            (at for _, at, _ in new), default=same
-        )  # one before `same`, if two of one role are joined
+        spans = self._way_back.spans(request, self.runtime.session.context.messages())
+        new = [span for span in spans if span.to > same]
+        ours = [self._unshortened(json.loads(span.group.canonical)) for span in new]
+        first = new[0].at if new else same  # one before `same`, if two of one role are joined
         if plain(ours) != plain(self._said[first:]):
             raise Unlike(f"message {same + 1} has a form that prunecli would write differently")
 

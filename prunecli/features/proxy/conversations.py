@@ -8,7 +8,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from prunecli.features.proxy.body import Incoming, Message, plain
+from prunecli.features.proxy.body import Incoming, Message, incoming, plain
 from prunecli.features.proxy.conversation import Conversation, HowToPrune
 from prunecli.runtime import Runtime
 from prunecli.util.errors import PrunecliError
@@ -22,6 +22,10 @@ class Conversations:
         self.all: list[Conversation] = []
         self._make, self._how, self._known = make, how, known
         self._making = asyncio.Lock()
+
+    def read(self, raw: bytes) -> Incoming:
+        """Read a request. What it shares with the last one of a conversation is not read again. Raises ValueError."""
+        return incoming(raw, [one.last for one in self.all if one.last])
 
     async def of(self, request: Incoming) -> Conversation | None:
         """Return the conversation of a request, None for one that is left alone: without tools, there is no tool

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from prunecli.features.proxy.answer import AnswerCopy
-from prunecli.features.proxy.body import Incoming, incoming
+from prunecli.features.proxy.body import Incoming
 from prunecli.features.proxy.conversation import Conversation
 from prunecli.features.proxy.conversations import Conversations
 from prunecli.util.errors import UsageError
@@ -113,51 +113,49 @@ class Proxy:
             await call.pass_on(raw)
             return
         async with conversation.turn:
-            body = self._pruned(conversation, request, raw)
+            body = self._pruned(conversation, request)
             if body is None:
-                await call.pass_on(raw, lambda *refused: conversation.thoughtless(request, raw, *refused))
+                await call.pass_on(raw, lambda *refused: conversation.thoughtless(request, *refused))
                 return
-            copy = await call.pass_on(
-                body, lambda *refused: self._instead(conversation, request, raw, *refused)
-            )
+            copy = await call.pass_on(body, lambda *refused: self._instead(conversation, request, *refused))
             conversation.answered(copy.response() if copy else None)
         await conversation.commit()
 
     async def _found(self, raw: bytes) -> tuple[Incoming | None, Conversation | None]:
         try:
-            request = incoming(raw)
+            request = self._conversations.read(raw)
             return request, await self._conversations.of(request)
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not cost the program its answer
             self._say(f"A request passed unpruned: {one_line(str(error) or type(error).__name__)}")
             return None, None
 
-    def _pruned(self, conversation: Conversation, request: Incoming, raw: bytes) -> bytes | None:
+    def _pruned(self, conversation: Conversation, request: Incoming) -> bytes | None:
         """Return the body to send, None for the program's own."""
         try:
-            return None if conversation.off else conversation.send(request, raw)
+            return None if conversation.off else conversation.send(request)
         except Exception as error:  # noqa: BLE001  # as above
             self._leave_alone(conversation, request, str(error) or type(error).__name__)
             return None
 
     async def _counted(self, raw: bytes) -> bytes:
         try:
-            request = incoming(raw)
+            request = self._conversations.read(raw)
             conversation = self._conversations.known(request)
-            return conversation.preview(request, raw) if conversation else raw
+            return conversation.preview(request) if conversation else raw
         except Exception:  # noqa: BLE001  # a count of the unpruned request is then the answer
             return raw
 
     def _instead(
-        self, conversation: Conversation, request: Incoming, raw: bytes, body: bytes, answer: bytes
+        self, conversation: Conversation, request: Incoming, body: bytes, answer: bytes
     ) -> bytes | None:
         """Return what to send in place of a body that the endpoint refused, None for nothing."""
         with suppress(Exception):  # it must not cost the program its answer
-            if mended := conversation.mended(request, raw, answer):
+            if mended := conversation.mended(request, answer):
                 return mended
-        if body is raw:
+        if body is request.raw:
             return None
         self._leave_alone(conversation, request, f"the endpoint refused a pruned request: {_message(answer)}")
-        return raw
+        return request.raw
 
     def _leave_alone(self, conversation: Conversation, request: Incoming, why: str) -> None:
         conversation.leave(why, request)

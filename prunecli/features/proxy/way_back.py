@@ -1,16 +1,27 @@
 """From a session's messages back to a body. A message without an edit is sent as the program wrote it."""
 
 import json
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
-from prunecli.features.proxy.body import Incoming, as_bytes, joined, marked, plain
+from prunecli.features.proxy.body import Incoming, as_bytes, marked, plain
 from prunecli.model.messages import Json
 from prunecli.model.requests import WireMessage
 
-Span: TypeAlias = tuple[WireMessage, int, int]
-"""A message that is sent, and the range of the program's messages that it stands for."""
+Marks = dict[int, list[tuple[int, Json]]]
+"""The breakpoints of messages: block and value."""
+MAX_MARKS = 4
+"""Breakpoints that the endpoint allows in a request."""
+
+
+class Span(NamedTuple):
+    """A message that is sent, and the range of the program's messages that it stands for; `same`, if it says that."""
+
+    group: WireMessage
+    at: int
+    to: int
+    same: bool
 
 
 class WayBack:
@@ -18,56 +29,100 @@ class WayBack:
 
     def __init__(self, before: Sequence[int]) -> None:
         self._before = before
-        self._as_bytes: dict[int, bytes] = {}
-        self._same: dict[tuple[int, int, bytes], bool] = {}
+        self._spans: list[Span] = []
 
     def went_back(self, same: int) -> None:
         """Forget the messages behind these."""
-        self._same.clear()
-        self._as_bytes = {at: data for at, data in self._as_bytes.items() if at < same}
+        self._spans = [span for span in self._spans if span.to <= same]
 
-    def body(self, request: Incoming, raw: bytes, spans: Sequence[Span]) -> bytes:
-        if not self.edited(request, spans, len(request.messages)):
-            return raw
-        return joined(request.body, list(self.pieces(request, spans)))
-
-    def edited(self, request: Incoming, spans: Sequence[Span], length: int) -> bool:
-        """Return whether anything else is sent than the first `length` messages of the program."""
-        covered = spans[-1][2] if spans else 0
-        return covered != length or not all(self._is_same(request, *span) for span in spans)
-
-    def pieces(self, request: Incoming, spans: Sequence[Span]) -> Iterator[bytes]:
-        marks_of: dict[int, list[tuple[int, Json]]] = {}
-        for (message, block), mark in sorted(request.marks.items()):
-            marks_of.setdefault(message, []).append((block, mark))
-        for group, at, to in spans:
-            if self._is_same(request, group, at, to):
-                yield from (self._original(request, n, marks_of) for n in range(at, to))
-            else:
-                marks = [mark for n in range(at, to) for mark in marks_of.get(n, ())]
-                yield as_bytes(marked(json.loads(group.canonical), marks)) if marks else group.canonical
-
-    def _original(self, request: Incoming, n: int, marks_of: dict[int, list[tuple[int, Json]]]) -> bytes:
-        if n in marks_of:
-            return as_bytes(request.body["messages"][n])
-        if n not in self._as_bytes:
-            self._as_bytes[n] = as_bytes(request.body["messages"][n])
-        return self._as_bytes[n]
-
-    def spans(self, groups: Sequence[WireMessage]) -> Iterator[Span]:
-        at = 0
-        for group in groups:
+    def spans(self, request: Incoming, groups: Sequence[WireMessage]) -> list[Span]:
+        """Return what the messages of a session stand for. What has not changed is not compared again."""
+        known = 0
+        for span, group in zip(self._spans, groups, strict=False):
+            if span.group is not group:
+                break
+            known += 1
+        del self._spans[known:]
+        at = self._spans[-1].to if known else 0
+        for group in groups[known:]:
             to = max(at, bisect_left(self._before, max(group.seqs, default=-1)))
-            yield group, at, to
+            same = plain([json.loads(group.canonical)]) == plain(request.messages[at:to])
+            self._spans.append(Span(group, at, to, same))
             at = to
-
-    def _is_same(self, request: Incoming, group: WireMessage, at: int, to: int) -> bool:
-        key = at, to, group.canonical
-        if key not in self._same:
-            self._same[key] = plain([json.loads(group.canonical)]) == plain(request.messages[at:to])
-        return self._same[key]
+        return list(self._spans)
 
 
-def number_of(spans: Sequence[Span], message: int) -> int:
-    """Return the number of the message that is sent for one of the program's."""
-    return next((number for number, (_, _, to) in enumerate(spans) if message < to), len(spans) - 1)
+def body_of(request: Incoming, spans: Sequence[Span], stored: int | None) -> tuple[bytes, tuple[int, ...]]:
+    """Return the body, and which of its messages have breakpoints. If anything is edited, the message `stored`, up to
+    which the endpoint has the request in its cache, gets one too."""
+    marks = _marks(request)
+    if not edited(spans, len(request.messages)):
+        return request.raw, _numbers(spans, marks)
+    last = -1 if stored is None else spans[stored].to - 1
+    if last >= 0 and marks and last not in marks:
+        _move(request, marks, last)
+    return request.with_messages(pieces(request, spans, marks)), _numbers(spans, marks)
+
+
+def edited(spans: Sequence[Span], length: int) -> bool:
+    """Return whether anything else is sent than the first `length` messages of the program."""
+    covered = spans[-1].to if spans else 0
+    return covered != length or not all(span.same for span in spans)
+
+
+def pieces(request: Incoming, spans: Sequence[Span], marks: Marks | None = None) -> Iterator[bytes]:
+    """Yield the messages to send: those of the spans, and the program's that follow them."""
+    own = _marks(request)
+    marks = own if marks is None else marks
+    start = end = 0
+    """The program's messages that are sent as they are."""
+    for group, at, to, same in (*spans, *_rest(request, spans)):
+        for number in range(at, to) if same else ():
+            if marks.get(number) != own.get(number):
+                yield from _written(request, start, end)
+                yield as_bytes(marked(request.messages[number], marks.get(number, ())))
+                start = number + 1
+            end = number + 1
+        if not same:
+            yield from _written(request, start, end)
+            moved = [mark for number in range(at, to) for mark in marks.get(number, ())]
+            yield as_bytes(marked(json.loads(group.canonical), moved)) if moved else group.canonical
+            start = end = to
+    yield from _written(request, start, end)
+
+
+def _written(request: Incoming, start: int, end: int) -> Iterator[bytes]:
+    if start < end:
+        yield request.bytes_of(start, end)
+
+
+def _rest(request: Incoming, spans: Sequence[Span]) -> Iterator[Span]:
+    covered = spans[-1].to if spans else 0
+    if covered < len(request.messages):
+        yield Span(spans[-1].group, covered, len(request.messages), True)
+
+
+def _marks(request: Incoming) -> Marks:
+    marks: Marks = {}
+    for (message, block), mark in sorted(request.marks.items()):
+        marks.setdefault(message, []).append((block, mark))
+    return marks
+
+
+def _move(request: Incoming, marks: Marks, message: int) -> None:
+    """Give a message a breakpoint at its end: another one, or in place of the program's first of several."""
+    first = min(marks)
+    (_, mark), several = marks[first][0], sum(map(len, marks.values())) > 1
+    if request.other_marks + len(request.marks) >= MAX_MARKS:
+        if not several:
+            return
+        del marks[first][0]
+        if not marks[first]:
+            del marks[first]
+    marks[message] = [(len(request.messages[message]["content"]) - 1, mark)]
+
+
+def _numbers(spans: Sequence[Span], marks: Marks) -> tuple[int, ...]:
+    """Return the numbers of the messages that are sent with breakpoints."""
+    found = {min(bisect_right(spans, at, key=lambda span: span.to), len(spans) - 1) for at in marks}
+    return tuple(sorted(found))

@@ -165,7 +165,7 @@ async def test_an_answer_of_the_endpoint_is_the_programs_whatever_it_is(tmp_path
     assert (refused.status_code, refused.json()["error"]["type"]) == (529, "overloaded_error")
     assert (strange.status_code, strange.json()["error"]) == (direct.status_code, direct.json()["error"])
     assert other.status_code == 404
-    assert said[0].startswith("A request passed unpruned: Expecting property name")
+    assert said[0].startswith("A request passed unpruned: Expecting value")
 
 
 async def test_only_who_knows_the_path_is_served_and_nothing_of_the_key_is_kept(tmp_path: Path) -> None:
