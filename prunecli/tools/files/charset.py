@@ -10,12 +10,14 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from prunecli.tools.files.encoding import LATIN_1, UTF_8, WESTERN, Encoding, encoding_of
 from prunecli.tools.searching.glob import PathGlob
 from prunecli.util.errors import ToolError
 from prunecli.util.lazy import lazy
+from prunecli.util.regular import open_regular
 
 if TYPE_CHECKING:
     import charset_normalizer
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 else:
     charset_normalizer = lazy("charset_normalizer")
 
-_JUDGED = 256 * 1024
+_JUDGED = 32 * 1024
 """Bytes that a guess is made from."""
 _DECLARED = (
     re.compile(rb"^[ \t\f]*(?:#|//|;|\"|/?\*|%|--).{0,40}?coding[:=][ \t]*([-\w.]+)", re.MULTILINE),
@@ -118,13 +120,12 @@ def _codec(name: str) -> str:
 
 def _by_editorconfig(path: str) -> str:
     """Return the `charset` of the nearest .editorconfig with a section for the file, "" if there is none."""
-    folder = os.path.dirname(path)
-    while True:
+    for folder in map(str, PurePath(path).parents):
         try:
-            with open(os.path.join(folder, ".editorconfig"), encoding="utf-8", errors="replace") as file:
-                lines = [line.strip() for line in file.read(_JUDGED).splitlines()]
+            with open_regular(os.path.join(folder, ".editorconfig")) as file:
+                lines = [line.strip() for line in file.read(_JUDGED).decode("utf-8", "replace").splitlines()]
         except OSError:
-            lines = []
+            continue
         charset, applies = "", False
         for line in lines:
             key, _, value = (part.strip().lower() for part in line.partition("="))
@@ -132,13 +133,9 @@ def _by_editorconfig(path: str) -> str:
                 applies = _matches(line[1:-1], os.path.relpath(path, folder))
             elif applies and key == "charset":
                 charset = _codec(value)
-        if (
-            charset
-            or os.path.dirname(folder) == folder
-            or "root=true" in (line.replace(" ", "") for line in lines)
-        ):
+        if charset or "root=true" in (line.replace(" ", "").lower() for line in lines):
             return charset
-        folder = os.path.dirname(folder)
+    return ""
 
 
 def _matches(glob: str, path: str) -> bool:

@@ -105,6 +105,7 @@ class Vim(Changes):
         if (text, at) != (self.text, self.at):
             self.column = None
         self.text, self.at = text, at
+        self._clamp()
 
     def insert(self) -> None:
         """Go to insert mode, as before a new text."""
