@@ -7,6 +7,7 @@ so after a crash no call is run twice unnoticed.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -14,6 +15,7 @@ from prunecli.agent.asking import Asked
 from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
 from prunecli.agent.proposing import Proposing, Workbench
+from prunecli.context.placeholders import copied
 from prunecli.context.spill import Cut
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
@@ -175,8 +177,25 @@ class Executor:
         except ToolError as error:
             return _error(str(error))
         touches = touches_of(tool, given)
+        if why := self._copied(call, touches):
+            return _error(why)
         verdict = self.gatekeeper.judge(tool.name, touches, not_read(tool.Input, call.input))
         return Ready(call, tool, given, touches, verdict)
+
+    def _copied(self, call: ToolUse, touches: Touches | None) -> str:
+        """Return why a call that would write a placeholder is refused, or ""."""
+        changes = touches.changes if touches else ()
+
+        def holds(text: str) -> bool:
+            cwd = self.context(approved=False, granted=False, reads=True).cwd
+            may = (
+                path
+                for path in changes
+                if self.gatekeeper.judge("read", Touches(reads=(path,))).kind == "allow"
+            )
+            return any(text.encode() in _content(cwd / path) for path in may)
+
+        return copied(self.session.context, call, changes_files=bool(changes), holds=holds)
 
     async def _ruled(self, call: ToolUse) -> Ready | ToolOutput:
         """Parse and judge a call, and let hooks change its input, deny it, or answer for the user unless one of the
@@ -373,3 +392,11 @@ def _error(text: str, **details: Json) -> ToolOutput:
 
 def _well_formed(block: Block) -> Block:
     return Text(well_formed(block.text)) if isinstance(block, Text) else block
+
+
+def _content(path: Path) -> bytes:
+    """Return what a regular file holds, b"" if it can't be read."""
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError:
+        return b""

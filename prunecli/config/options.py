@@ -143,6 +143,15 @@ class Spill:
 
 
 @frozen
+class Inputs:
+    """Whether auto also shortens the inputs of old calls, such as an edit's old text."""
+
+    enabled: Annotated[
+        bool, "Shorten the inputs of old calls while the cache is cold. recall returns them.", ALLOWED
+    ] = True
+
+
+@frozen
 class Pruning:
     """What to prune from the context, and when. Each strategy has its own [pruning.NAME]."""
 
@@ -176,6 +185,7 @@ class Pruning:
         Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange.", ALLOWED
     ] = "once"
     spill: Annotated[Spill, "Caps on results, in tokens."] = Spill()
+    inputs: Annotated[Inputs, "Inputs of old calls."] = Inputs()
 
     @property
     def strategies(self) -> tuple[str, ...]:

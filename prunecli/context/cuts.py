@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.expectations import Expectations
-from prunecli.context.inputs import LongText, long_texts, shown_inputs, without
+from prunecli.context.inputs import INPUT_KINDS, LongText, long_texts, shown_inputs, without
 from prunecli.context.render import compact
 from prunecli.context.view import View
 from prunecli.model.edits import Edit
@@ -56,7 +56,7 @@ class _Candidate(NamedTuple):
 def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Worth) -> list[Edit]:
     """Return the cuts whose expected gain is positive. `ages` are the newest answers, oldest first."""
     facts: Mapping[Exchange, tuple[_Candidate, ...]] = view.measured(
-        ("cuts", id(numbers)), lambda exchange: _candidates(view, exchange, numbers)
+        ("cuts", id(numbers.inputs)), lambda exchange: _candidates(view, exchange, numbers)
     )
     edits = list[Edit]()
     for exchange in view.exchanges:
@@ -90,7 +90,7 @@ def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> tuple[
     for own in exchange.calls:
         call = call_shown(view, exchange.head, own)
         sizes = [(text, view.count(text.text)) for text in long_texts(call) if text.kind in numbers.inputs]
-        sizes.sort(key=lambda one: tuple(numbers.inputs[one[0].kind]))
+        sizes.sort(key=lambda one: INPUT_KINDS.index(one[0].kind))
         texts, whole = list[tuple[LongText, int, tuple[float, ...]]](), 0
         for text, raw in sizes:
             whole += raw

@@ -4,7 +4,7 @@ The numbers are in `data/expectations.json`, fitted on recorded sessions. No oth
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from math import inf
 from typing import Any, Literal, TypeAlias, get_args
@@ -55,13 +55,15 @@ class Expectations:
 
     `caps` are by level. `page` is the maximum tokens of one result of `recall`. `quoted` is the probability that a
     result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
-    matching entry of `sizes` (lower bound in tokens, factor). `superseded` replaces it for a result whose file was
-    read or changed again. The expected number of further requests is the number so far, limited by the two
-    `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that
-    of a summary. A context below `return_tokens` is never summarized just because its cache expired. A candidate has
-    at least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens; with a
-    warm cache, its expected gain is more than a margin times its cost: the first of `warm_margin` with the 5-minute
-    cache, else the second. Files without these two allow any prune of a cold cache, and none of a warm one.
+    matching entry of `sizes` (lower bound in tokens, factor). `inputs` and `input_sizes` are the same for the long
+    texts in the inputs of calls, by what they are; a kind that is missing stays. `superseded` replaces it for a
+    result whose file was read or changed again. The expected number of further requests is the number so far,
+    limited by the two `further_requests`. `reply_tokens` is the output of a request that fetches a result again,
+    `summary_tokens` that of a summary. A context below `return_tokens` is never summarized just because its cache
+    expired. A candidate has at least `min_tokens` and is at least `min_age` requests old. A prune frees at least
+    `min_batch` tokens; with a warm cache, its expected gain is more than a margin times its cost: the first of
+    `warm_margin` with the 5-minute cache, else the second. Files without these two allow any prune of a cold cache,
+    and none of a warm one.
     """
 
     caps: Mapping[Level, Caps]
@@ -109,21 +111,24 @@ class Expectations:
         ages = tuple(_count("ages", age) for age in quoted["ages"])
         groups: tuple[Group, ...] = ("read", "bash", "other")
         table = {group: tuple(_number(group, one, most=1) for one in quoted[group]) for group in groups}
-        if list(ages) != sorted(set(ages)) or any(len(row) != len(ages) for row in table.values()):
+        inputs = {
+            kind: tuple(_number(kind, one, most=1) for one in given[kind])
+            for kind in INPUT_KINDS
+            if kind in given
+        }
+        rows = (*table.values(), *inputs.values())
+        if list(ages) != sorted(set(ages)) or any(len(row) != len(ages) for row in rows):
             raise ValueError("quoted: expected increasing ages, each with a probability")
         low, high = (_count("further_requests", one) for one in value["further_requests"])
-        sizes = tuple((_count("sizes", above), _number("sizes", by)) for above, by in value["sizes"])
-        if not ages or low > high or list(sizes) != sorted(sizes, reverse=True):
-            raise ValueError(
-                "expected ages, further_requests from low to high, and sizes from large to small"
-            )
+        if not ages or low > high:
+            raise ValueError("expected ages, and further_requests from low to high")
         levels: tuple[Level, ...] = ("normal", "strong")
         return Expectations(
             {level: _caps(value["caps"][level], least) for level in levels},
             _count("page", value["page"], least=1),
             ages,
             table,
-            sizes,
+            _sizes("sizes", value["sizes"]),
             _number("superseded", value["superseded"], most=1),
             (low, high),
             reply_tokens=_count("reply_tokens", value["reply_tokens"]),
@@ -133,12 +138,8 @@ class Expectations:
             warm_margin=_margins(value.get("warm_margin", inf)),
             summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
             return_tokens=_count("return_tokens", value.get("return_tokens", 80_000)),
-            inputs={
-                kind: tuple(_number(kind, one, most=1) for one in given[kind])
-                for kind in INPUT_KINDS
-                if kind in given
-            },
-            input_sizes=tuple((_count("sizes", a), _number("sizes", by)) for a, by in given.get("sizes", ())),
+            inputs=inputs,
+            input_sizes=_sizes("inputs", given.get("sizes", ())),
         )
 
 
@@ -154,6 +155,13 @@ def _margins(value: object) -> tuple[float, float]:
 
 def _caps(row: Mapping[str, Any], least: int) -> Caps:
     return Caps(**{kind: _count(f"caps: {kind}", row[kind]) for kind in KINDS}, least=least)
+
+
+def _sizes(name: str, rows: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
+    sizes = tuple((_count("sizes", above), _number("sizes", by)) for above, by in rows)
+    if list(sizes) != sorted(sizes, reverse=True):
+        raise ValueError(f"{name}: expected sizes from large to small")
+    return sizes
 
 
 def _count(name: str, value: object, least: int = 0) -> int:

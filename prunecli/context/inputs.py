@@ -16,8 +16,9 @@ from prunecli.context.exchange import Entry
 from prunecli.model.edits import Edit
 from prunecli.model.messages import Json, ToolUse
 
-InputKind: TypeAlias = Literal["old", "new", "content", "patch", "command", "other"]
+InputKind: TypeAlias = Literal["old", "new", "other", "content", "command", "patch"]
 INPUT_KINDS: tuple[InputKind, ...] = get_args(InputKind)
+"""From the one that is least likely to be quoted again."""
 
 LEAST_CHARS = 240
 """Shorter texts stay: what stands in their place would hardly be shorter."""
@@ -168,3 +169,12 @@ def marks_in(text: str) -> list[str]:
 def shown_inputs(edits: Iterable[Edit]) -> dict[str, Any]:
     """Return the inputs that cuts show, by the ids of the calls."""
     return {edit.tool_use_id or "": json.loads(edit.text or "") for edit in edits if edit.kind == "cut"}
+
+
+def written(call: ToolUse, *, changes_files: bool) -> list[str]:
+    """Return the texts that a call writes: those of its input that it does not replace or look for, and of a command
+    the bodies of its here-documents."""
+    strings = [(key.lower(), text) for _, key, text in _strings(call.input)]
+    if changes_files:
+        return [text for key, text in strings if key not in _OLD | _STAYS]
+    return [match[3] for _, text in strings for match in _HERE.finditer(text)]

@@ -96,6 +96,13 @@ class Choices:
         return self.config.pruning.enabled if toggled is None else bool(toggled)
 
     @property
+    def numbers(self) -> Expectations | None:
+        """The numbers behind prunes, without those of inputs if `[pruning.inputs]` is off."""
+        if self.expectations is None or self.config.pruning.inputs.enabled:
+            return self.expectations
+        return replace(self.expectations, inputs={})
+
+    @property
     def caps(self) -> Caps:
         """The limits for sending new results; none while pruning or `[pruning.spill]` is off."""
         spill = self.config.pruning.spill
@@ -194,7 +201,7 @@ class Choices:
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
             searches=SEARCH not in self.refused,
-            expectations=self.expectations,
+            expectations=self.numbers,
             losing=self.losing,
         )
 

@@ -144,7 +144,7 @@ def _worth(
     carried = per_raw * (rates.write + read)
     spared = per_raw * read if cached else carried
     fetch = rates.read * counts.context_tokens + rates.output * numbers.reply_tokens
-    facts = view.measured((NAME, id(numbers)), lambda entry: _fact(view, entry, numbers))
+    facts = view.measured((NAME, id(numbers.quoted)), lambda entry: _fact(view, entry, numbers))
     found = [(entry, fact) for entry in view.results if (fact := facts[entry])]
     replaced = {entry for entry, _ in superseded(view)} if found else set()
     ages = _ages(view, numbers)

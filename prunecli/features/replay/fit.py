@@ -3,6 +3,8 @@
 * The probability that a result is quoted again, by kind and age (the number of requests that showed it): the share of
   results that a later response quotes while no newer source is in the context. The factor of a size is the ratio of
   quotes to those expected from kind and age. Results that a later read or write replaced have their own number.
+* The probability that the long texts in a call's input are quoted again, in the same way, within the further requests
+  that `auto` counts. Neither a later call on the same file nor a failed call changed it, so they have no number.
 * The number of further requests: the bounds for which "as many as so far" was closest to the actual number, at the
   requests that found nothing cached.
 * Caps: the savings of each cap, minus the cost of fetching the quoted rest. `strong` is the cap that saves most. For
@@ -13,20 +15,21 @@ A number without enough evidence stays unchanged.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from prunecli.context.exchange import Entry
+from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.expectations import GROUPS, KINDS, Caps, Expectations, Group, Kind, Level
+from prunecli.context.inputs import INPUT_KINDS, InputKind, long_texts
 from prunecli.context.spill import kind_of
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.view import View
-from prunecli.features.replay.regret import needed
+from prunecli.features.replay.regret import folded, needed_texts
 from prunecli.features.replay.replayer import Replayer, Sent
-from prunecli.model.events import ToolResult
-from prunecli.model.messages import Json
+from prunecli.model.events import AssistantMessage, ToolResult
+from prunecli.model.messages import Json, plain_text
 from prunecli.util.frozen import frozen
 
 CAPS = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
@@ -58,6 +61,22 @@ class Seen:
 
 
 @frozen
+class SeenInput:
+    """Long texts of one call's input: the kind of the most likely one, their raw tokens, the number of the first
+    request that showed them, the ages at their last request and at each quote of them."""
+
+    kind: InputKind
+    tokens: int
+    first: int
+    last: int
+    quoted: tuple[int, ...]
+
+    def is_quoted(self, age: int, before: Expectations) -> bool:
+        """Return whether they were quoted from this age on, within the further requests that `auto` counts."""
+        return any(age <= one <= age + before.further(self.first + age) for one in self.quoted)
+
+
+@frozen
 class Cut:
     """The savings of a cap on one kind, in USD, and the edits that would have missed their text."""
 
@@ -81,6 +100,7 @@ class FitData:
     """
 
     results: list[Seen] = field(default_factory=list)
+    inputs: list[SeenInput] = field(default_factory=list)
     cold: list[tuple[int, int]] = field(default_factory=list)
     cuts: Cuts = field(default_factory=dict)
     bill: float = 0.0
@@ -99,6 +119,7 @@ class Recording:
         self.prices: list[float] = []
         self.writes: list[float] = []
         self._needed: dict[int, int] = {}
+        self._quotes: dict[int, list[tuple[int, str]]] = {}
         self._replaced: dict[int, int] = {}
         self._answers: dict[int, int] = {}
         self._cold: list[int] = []
@@ -113,8 +134,10 @@ class Recording:
         if number and not read:
             self._cold.append(number)
         quoting = player.script.quotes.get(sent.step.source)
-        for source in needed(quoting) if quoting else ():
+        for source, text in needed_texts(quoting) if quoting else ():
             self._needed[source] = number
+            if source in self._answers:
+                self._quotes.setdefault(source, []).append((number, text))
         for entry, _ in superseded(View(player.context, 1)):
             self._replaced.setdefault(player.sources[entry.seq], number)
 
@@ -124,10 +147,32 @@ class Recording:
         entries = [entry for entry in player.context.entries.values() if entry.kind == "result"]
         return FitData(
             [self._seen(player, entry) for entry in entries if player.context.counts.tokens(entry) >= least],
+            [one for exchange in player.context.exchanges for one in self._inputs(player, exchange)],
             [(number, further[number] + 1) for number in self._cold],
             bill=player.row.cost,
             requests=player.row.requests,
         )
+
+    def _inputs(self, player: Replayer, exchange: Exchange) -> Iterator[SeenInput]:
+        """Yield the long texts of an answer's calls, those of each kind together with the less likely ones, as a
+        strategy leaves them out."""
+        source = player.sources[exchange.seq]
+        first, last = self.first_shown(player, exchange.head), player.script.further.get(source, 0) - 1
+        event, count = exchange.head.event, player.context.counts.counter.count
+        said = folded(plain_text(event.content)) if isinstance(event, AssistantMessage) else ""
+        for call in exchange.calls:
+            texts = [(one.kind, one.text, folded(one.text)) for one in long_texts(call)]
+            for kind in (one for one in INPUT_KINDS if one in {found for found, *_ in texts}):
+                rank = INPUT_KINDS.index(kind)
+                gone = [one for one in texts if INPUT_KINDS.index(one[0]) <= rank]
+                left = [said, *(text for other, _, text in texts if INPUT_KINDS.index(other) > rank)]
+                quoted = (
+                    number - first
+                    for number, quote in self._quotes.get(source, ())
+                    if any(quote in text or text in quote for *_, text in gone)
+                    and not any(quote in text for text in left)
+                )
+                yield SeenInput(kind, sum(count(text) for _, text, _ in gone), first, last, tuple(quoted))
 
     def first_shown(self, player: Replayer, entry: Entry) -> int:
         """Return the number of the request that showed a result first."""
@@ -182,6 +227,7 @@ def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
         "quoted": {"ages": list(before.ages), **table},
         "sizes": _sizes(results, table, before),
         "superseded": _replaced(results, before),
+        "inputs": _inputs([one for each_one in each for one in each_one.inputs], before),
         "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
         "reply_tokens": before.reply_tokens,
         "summary_tokens": before.summary_tokens,
@@ -223,6 +269,32 @@ def _sizes(
         found.append([least, round(quoted / expected, 2) if count >= FEWEST and expected else known])
         above = least
     return found
+
+
+def _inputs(found: Sequence[SeenInput], before: Expectations) -> dict[str, Json]:
+    """Return the probabilities that the texts of an input are quoted, by kind and age, and the factors of sizes."""
+    table: dict[str, list[float]] = {}
+    for kind in INPUT_KINDS:
+        row = list[float]()
+        for at, age in enumerate(before.ages):
+            shown = [one.is_quoted(age, before) for one in found if one.kind == kind and one.last >= age]
+            known = before.inputs[kind][at] if kind in before.inputs else 1.0
+            part = sum(shown) / len(shown) if len(shown) >= FEWEST else known
+            row.append(round(min([part, *row[-1:]]), 3))
+        table[kind] = row
+    sizes, above = list[list[float]](), math.inf
+    for least, known in before.input_sizes:
+        pairs = [
+            (one.is_quoted(age, before), table[one.kind][at])
+            for one in found
+            for at, age in enumerate(before.ages)
+            if least < one.tokens <= above and one.last >= age
+        ]
+        expected = sum(odds for _, odds in pairs)
+        is_known = len(pairs) >= FEWEST and expected
+        sizes.append([least, round(sum(hit for hit, _ in pairs) / expected, 2) if is_known else known])
+        above = least
+    return {**table, "sizes": sizes}
 
 
 def _replaced(results: Sequence[Seen], before: Expectations) -> float:

@@ -488,12 +488,15 @@ def _shown_of_answer(entry: Entry, edits: Sequence[Edit]) -> str:
 
 def needed(quoting: Quoting) -> set[int]:
     """Return the sources that a response quotes, except those whose text is also in a newer source."""
-    found: set[int] = set()
-    for _, matches, *_ in quoting.said:
+    return {source for source, _ in needed_texts(quoting)}
+
+
+def needed_texts(quoting: Quoting) -> Iterator[tuple[int, str]]:
+    """Yield the quotes of these sources: source and folded text."""
+    for said, matches, *_ in quoting.said:
         seen = Places()
         for match in matches:
             span = match.start, match.end - LENGTH
             if not seen.cover(span):
-                found.add(match.source)
+                yield match.source, said.text[match.start : match.end]
                 seen.add(span)
-    return found
