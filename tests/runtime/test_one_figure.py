@@ -1,9 +1,11 @@
 """One figure for one thing: each prune has one amount and the session one saving, wherever they are shown."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,11 +14,15 @@ from prunecli.commands.command import Effect, Say, Table, run_line
 from prunecli.context.labels import Key, prune_in_words, withheld_by
 from prunecli.context.manual_edits import plan
 from prunecli.context.outline import Outline
+from prunecli.front.headless.run import Printer
 from prunecli.front.presentation import entries as shown
 from prunecli.front.presentation.presenter import Presenter, presenter_of
+from prunecli.library import events
+from prunecli.library.events import EventsOf
 from prunecli.model.events import AssistantMessage, PrunApplied, PrunReverted, Record, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.model.record_codec import record_to_json
+from prunecli.runtime import Runtime
 from prunecli.tui.widgets.status import pruning_line
 from prunecli.util.figures import money, short
 from tests.starting import start
@@ -125,6 +131,12 @@ class Walk:
             assert words in _line(record, context), "in `sessions show`"
             assert rows[str(record.seq)][4] == short(amount or 0), "in /prune-stats"
             assert record_to_json(record)["shown_tokens"] == amount, "in the log"
+            assert streamed(runtime, record)["shown_tokens"] == amount, "in stream-json"
+            assert [
+                (one.tokens, one.text)
+                for one in EventsOf(runtime).of(record)
+                if isinstance(one, events.Pruned)
+            ] == [(amount, words)], "in the library"
             self.marked(record, event)
         self.sums(stats)
         self.saving(stats)
@@ -176,6 +188,12 @@ class Walk:
             assert stats.title == f"Pruning {word} in this session"
         net = runtime.status().ledger.to_json()["net_usd"]
         assert net == round(saved, 6)
+
+
+def streamed(runtime: Runtime, record: Record) -> dict[str, Any]:
+    lines: list[str] = []
+    Printer(runtime, "stream-json", lines.append, lines.append).read(record)
+    return json.loads(lines[0])  # type: ignore[no-any-return]
 
 
 def edits_of(record: Record) -> Sequence[object]:

@@ -212,6 +212,7 @@ class Printer:
                     strategy=event.strategy,
                     tokens_removed=event.tokens_removed,
                     messages_removed=event.messages_removed,
+                    **({} if event.shown_tokens is None else {"shown_tokens": event.shown_tokens}),
                     memo=event.memo,
                     reason=event.reason,
                     **({"thinking_blocks": event.thinking_blocks} if event.thinking_blocks else {}),
