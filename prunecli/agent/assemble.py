@@ -30,6 +30,7 @@ class ModelSettings:
     `max_tokens` limits the answer; `thinking` is in the endpoint's form. With `cache_ttl` None, no breakpoints are
     set; with `effort` "", the model's default applies; with `context_management` None, none is sent. `without` are
     the optional fields that the endpoint rejected. Without `breakpoints`, the endpoint caches every prefix by itself.
+    With `diagnoses`, the endpoint is asked why a prompt was not read from its cache.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ModelSettings:
     context_management: Mapping[str, Json] | None = None
     without: frozenset[str] = frozenset()
     breakpoints: bool = True
+    diagnoses: bool = False
 
 
 def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
@@ -59,6 +61,7 @@ def assemble(context: Context, model: ModelSettings, cut: int = 0) -> Request:
         tokens=context.counts.context_tokens,
         sha256=context.sha256(),
         context_management=model.context_management,
+        diagnostics={"previous_message_id": context.last_message or None} if model.diagnoses else None,
     )
     validate(request, context.wire.unchanged, paused=paused(context))
     return request

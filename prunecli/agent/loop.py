@@ -262,6 +262,8 @@ class Run:
                 response.input_transformations,
                 response.thinking_tokens,
                 response.applied_edits,
+                response.message_id if request.diagnostics is not None else "",
+                response.cache_miss,
             )
         )
         for loss in self.session.context.unseen.told(request.model):

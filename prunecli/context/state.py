@@ -81,6 +81,8 @@ class Context:
         self.started: SessionStarted | None = None
         self.last_response: int | None = None
         self.last_model, self.requested, self.caches = "", "", True
+        self.last_message = ""
+        """The endpoint's id of the last response, if it was recorded."""
         self.counts = TokenCounts(counter, factor_of)
         self.thoughts = Thoughts(partial(thinks, self))
         self.prune_history, self.unseen, self.cache = PruneHistory(), LostThinking(self), Cache(self)
@@ -290,6 +292,7 @@ class Context:
         if event.usage.prompt_tokens:
             self.requests += 1
             self.last_response, self.last_model = record.timestamp, event.model
+            self.last_message = event.message_id
             self.caches = self.cache.answered(event.model, event.usage, record.timestamp)
 
     def _set(self, key: str, value: Json, at: int) -> None:

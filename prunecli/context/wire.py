@@ -345,6 +345,11 @@ class Wire:
             self._changed += 1
         return min(self._sent, self._changed)
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether a message of the last request is shown in another way now, or not at all."""
+        return self.unchanged < self._sent
+
     def __len__(self) -> int:
         return len(self._groups)
 

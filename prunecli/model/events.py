@@ -111,7 +111,9 @@ class AssistantMessage:
     `stop_reason` is the endpoint's, or `interrupted` if the user stopped it. `input_transformations`: the endpoint's
     reports of changes to the request, such as dropped thinking; unknown kinds are unchanged, () means no changes,
     None no report. `thinking_tokens`: the part of `usage.output_tokens` spent on thinking, None if not reported.
-    `applied_edits`: the endpoint's own edits of its copy of the request, unchanged; None for none.
+    `applied_edits`: the endpoint's own edits of its copy of the request, unchanged; None for none. `message_id` is
+    the endpoint's id of the response, recorded where the next request names it; `cache_miss`: its reason why the
+    prompt of the response before was not read from the cache.
     """
 
     content: tuple[Block, ...]
@@ -123,6 +125,8 @@ class AssistantMessage:
     input_transformations: tuple[Mapping[str, Json], ...] | None = None
     thinking_tokens: int | None = None
     applied_edits: tuple[Mapping[str, Json], ...] | None = None
+    message_id: str = ""
+    cache_miss: Mapping[str, Json] | None = None
 
 
 @frozen

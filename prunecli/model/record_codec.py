@@ -184,6 +184,8 @@ def _reported(event: AssistantMessage) -> dict[str, Json]:
         "input_transformations": event.input_transformations,
         "thinking_tokens": event.thinking_tokens,
         "applied_edits": event.applied_edits,
+        "message_id": event.message_id or None,
+        "cache_miss": event.cache_miss,
     }
     return {key: value for key, value in optional.items() if value is not None}
 
@@ -214,6 +216,8 @@ _READERS: dict[str, _Read] = {
         fields.objects(p, "input_transformations"),
         fields.optional_whole(p, "thinking_tokens"),
         fields.objects(p, "applied_edits"),
+        fields.text(p, "message_id", ""),
+        fields.part(p, "cache_miss") or None,
     ),
     "ToolStarted": lambda p: ToolStarted(
         fields.text(p, "tool_use_id"), fields.text(p, "tool_name"), fields.arguments(p), fields.touches(p)

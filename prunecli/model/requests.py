@@ -48,6 +48,9 @@ SEARCH = "web_search"
 """The endpoint's own tool, and the name under which it may be omitted."""
 _SEARCH_TYPE = b'"type":"web_search_'
 
+DIAGNOSTICS = "diagnostics"
+"""The field that asks the endpoint why a request did not read what the one before it had stored."""
+
 COMPACTION_BETA = "compact-2026-09-04"
 """The beta feature for both, also needed by each later request that contains the block."""
 
@@ -145,7 +148,8 @@ class Request:
     `thinking` is the endpoint's thinking configuration, None to send none; `betas` go into a header. `cache_ttl` is
     None for an endpoint without breakpoints; `effort` is "" for the model's default. `context_management` lists the
     edits for the endpoint's own copy; None for none. `sha256` is the end of the chain. `compaction` asks the endpoint
-    for a summary of the messages instead of an answer. `without` are the optional fields that the endpoint rejected
+    for a summary of the messages instead of an answer. `diagnostics` names the message of the response before, to ask
+    why its prompt was not read from the cache. `without` are the optional fields that the endpoint rejected
     before, for providers whose fields have no place here.
     """
 
@@ -163,6 +167,7 @@ class Request:
     context_management: Mapping[str, Json] | None = None
     compaction: Mapping[str, Json] | None = None
     without: frozenset[str] = frozenset()
+    diagnostics: Mapping[str, Json] | None = None
 
     @property
     def optional_fields(self) -> frozenset[str]:
@@ -175,6 +180,7 @@ class Request:
             "output_config": bool(self.effort),
             "context_management": self.context_management is not None,
             COMPACTION: self.compaction is not None or leads_with_summary(self.messages),
+            DIAGNOSTICS: self.diagnostics is not None,
             SEARCH: any(_SEARCH_TYPE in tool for tool in self.preamble.tools),
         }
         return frozenset(found.union(name for name, there in given.items() if there))
@@ -212,6 +218,7 @@ class Request:
             "output_config": {"effort": self.effort} if self.effort else None,
             "context_management": self.context_management,
             COMPACTION: self.compaction,
+            DIAGNOSTICS: self.diagnostics,
         }
         return {key: value for key, value in given.items() if value is not None}
 

@@ -6,7 +6,7 @@ keeps its meaning, but is less convenient or costs more.
 
 import re
 
-from prunecli.model.requests import COMPACTION, COMPACTION_BETA, SEARCH
+from prunecli.model.requests import COMPACTION, COMPACTION_BETA, DIAGNOSTICS, SEARCH
 
 BLOCK_BINDING = "thinking.block_binding"
 DISPLAY = "thinking.display"
@@ -41,6 +41,7 @@ _FIELDS = (
     (BLOCK_BINDING, r"(?i)block_binding|prefix_mismatch_behavior"),
     (CONTEXT_MANAGEMENT, r"(?i)context_management"),
     (COMPACTION, r"(?i)\bcompaction\b"),
+    (DIAGNOSTICS, r"(?i)\bdiagnostics\b"),
     (SEARCH, r"(?i)\bweb[_ ]search"),
     (EFFORT, r"(?i)output_config|\beffort\b|reasoning effort"),
     (DISPLAY, r"(?i)\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),

@@ -30,7 +30,7 @@ class Response:
     """The whole response, yielded only after the endpoint's `message_stop`.
 
     A tool input that is not a JSON object becomes `{messages.INVALID_INPUT: raw text}`; tool ids are unique within
-    the response. The last three fields are those of `AssistantMessage`.
+    the response. The fields from `input_transformations` on are those of `AssistantMessage`.
     """
 
     content: tuple[Block, ...]
@@ -41,6 +41,8 @@ class Response:
     input_transformations: tuple[Mapping[str, Json], ...] | None = None
     thinking_tokens: int | None = None
     applied_edits: tuple[Mapping[str, Json], ...] | None = None
+    message_id: str = ""
+    cache_miss: Mapping[str, Json] | None = None
 
 
 StreamEvent: TypeAlias = Begun | TextDelta | ThinkingDelta | ToolCallDelta | Response

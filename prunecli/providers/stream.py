@@ -34,7 +34,7 @@ from prunecli.model.messages import (
     ToolUse,
     Usage,
 )
-from prunecli.model.requests import COMPACTION
+from prunecli.model.requests import COMPACTION, DIAGNOSTICS
 from prunecli.model.searches import USE
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 
@@ -117,6 +117,8 @@ class Assembly:
         self._transformations: tuple[Mapping[str, Json], ...] | None = None
         self._thinking_tokens: int | None = None
         self._applied_edits: tuple[Mapping[str, Json], ...] | None = None
+        self._message_id = ""
+        self._cache_miss: Mapping[str, Json] | None = None
         self._blocks: list[_OpenBlock] = []
         self._by_index: dict[int | None, _OpenBlock] = {}
         self._tool_ids: set[str] = set()
@@ -142,6 +144,8 @@ class Assembly:
                 message = _object(event.get("message"))
                 self.started = True
                 self._model = _string(message.get("model"))
+                self._message_id = _string(message.get("id"))
+                self._diagnosed(message.get(DIAGNOSTICS))
                 self._merge_usage(message.get("usage"))
                 self._transformed(message.get("input_transformations"))
                 return [self._begun()] if self._usage else []
@@ -151,6 +155,7 @@ class Assembly:
                 self._merge_usage(event.get("usage"))
                 self._transformed(event.get("input_transformations"))
                 self._edited(event.get("context_management"))
+                self._diagnosed(event.get(DIAGNOSTICS))
                 return [self._begun()] if event.get("usage") else []
             case "message_stop":
                 self.complete = True
@@ -184,6 +189,8 @@ class Assembly:
             self._transformations,
             self._thinking_tokens,
             self._applied_edits,
+            self._message_id,
+            self._cache_miss,
         )
 
     def _start(self, index: Json, head: Mapping[str, Json]) -> list[StreamEvent]:
@@ -273,6 +280,11 @@ class Assembly:
         edits = reported.get("applied_edits") if isinstance(reported, Mapping) else None
         if isinstance(edits, list):
             self._applied_edits = _objects(edits) or None
+
+    def _diagnosed(self, reported: Json) -> None:
+        """Record why the prompt was not read from the cache, as the endpoint tells it."""
+        reason = reported.get("cache_miss_reason") if isinstance(reported, Mapping) else None
+        self._cache_miss = _clean(reason) or self._cache_miss
 
     def _finished(self, position: int, made: _OpenBlock) -> Block | None:
         """Return the block for the log; None if it is empty or cannot be sent back."""

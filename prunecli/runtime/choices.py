@@ -16,7 +16,8 @@ from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
 from prunecli.model.claude import claude_version, is_bound, reads_summaries
 from prunecli.model.messages import Json, Media, Usage
-from prunecli.model.requests import COMPACTION, SEARCH, CacheTtl
+from prunecli.model.requests import COMPACTION, DIAGNOSTICS, SEARCH, CacheTtl
+from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
     CACHE_CONTROL,
@@ -133,7 +134,15 @@ class Choices:
             {"edits": edits} if edits else None,
             self.refused,
             breakpoints=self.breakpoints,
+            diagnoses=self._diagnoses,
         )
+
+    @property
+    def _diagnoses(self) -> bool:
+        """Whether the endpoint tells why a prompt was not read from its cache: Anthropic's own does for Claude."""
+        service = self.config.service(self.model.name)
+        at_home = service.provider == DEFAULT and service.base_url in ("", KNOWN["anthropic"].base_url)
+        return at_home and "claude" in self.model.name and DIAGNOSTICS not in self.refused
 
     @property
     def breakpoints(self) -> bool:

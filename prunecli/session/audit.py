@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from prunecli.context.cache import LEAST_CACHED
+from prunecli.context.cache_miss import counted_kinds, kind_of, predicted
 from prunecli.context.counting import clearing_of
 from prunecli.context.item_order import NOTHING_PLANNED
 from prunecli.context.state import Context
@@ -53,6 +54,8 @@ class AuditRow:
     cache_write: int | None = None
     output: int = 0
     cost: float | None = 0.0
+    cache_miss: str = ""
+    miss_predicted: str = ""
 
 
 @frozen
@@ -80,6 +83,10 @@ class Audit:
             "output_tokens": sum(row.output for row in self.rows),
             "cache_expected": sum(row.cache_expected or 0 for row in told),
             "cache_read": sum(row.cache_read or 0 for row in told),
+            "cache_misses": counted_kinds(row.cache_miss for row in self.rows),
+            "misses_not_predicted": sum(
+                bool(row.cache_miss) and row.cache_miss != row.miss_predicted for row in self.rows
+            ),
             "cost": sum(row.cost or 0 for row in self.rows),
             "unpriced": sum(row.cost is None for row in self.rows),
         }
@@ -148,13 +155,16 @@ def _sent(record: Record, event: RequestSent, context: Context, ttl_ms: int) -> 
         "estimated": counts.context_tokens,
         "pruned": counts.scale.tokens(*counts.pruned),
         "cache_expected": read if read >= LEAST_CACHED else 0,
+        "miss_predicted": predicted(context, event.model),
     }
 
 
 def _answered(row: dict[str, Any], event: AssistantMessage | AttemptBilled, price: Price) -> AuditRow:
     reported = event.usage.prompt_tokens
     usage = _usage(event.usage, price(event.model, event.usage))
-    return AuditRow(**row, error=(row["estimated"] - reported) / reported, cleared=_cleared(event), **usage)
+    miss = kind_of(event.cache_miss) if isinstance(event, AssistantMessage) else ""
+    error = (row["estimated"] - reported) / reported
+    return AuditRow(**row, error=error, cleared=_cleared(event), cache_miss=miss, **usage)
 
 
 def _alone(
@@ -222,6 +232,11 @@ def _words(found: dict[str, Any]) -> list[str]:
         part = share(found["cache_read"] / found["cache_expected"]) if found["cache_expected"] else "-"
         read, expected = short(found["cache_read"]), short(found["cache_expected"])
         lines.append(f"cache: {read} tokens read, {expected} expected ({part})")
+    if found["cache_misses"]:
+        unknown = found["misses_not_predicted"]
+        lines.append(
+            f"cache misses by the endpoint: {found['cache_misses']}; {unknown or 'none'} not predicted"
+        )
     if found["not_proved"]:
         lines.append(
             f"{found['not_proved']} requests do not match the log (✗); run `prunecli sessions verify`"

@@ -86,6 +86,7 @@ class Bench:
     answers: list[Answer] = field(default_factory=list)
     mode: Any = "auto"
     cost: Callable[[Usage], float] = lambda _: 0.0
+    model: ModelSettings = ModelSettings("model", 8_000)
 
     def __post_init__(self) -> None:
         self.provider = over_wire(self.provider)
@@ -133,7 +134,7 @@ class Bench:
             self.provider,
             executor,
             lambda: self.policy,
-            lambda: ModelSettings("model", 8_000),
+            lambda: self.model,
             self.mailbox,
             self.limits,
             sleep=self._sleep,

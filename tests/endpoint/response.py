@@ -41,6 +41,7 @@ class Response:
     pings: bool
     transformations: Sequence[Mapping[str, Json]] | None = None
     applied_edits: Sequence[Mapping[str, Json]] | None = None
+    diagnostics: Mapping[str, Json] | None = None
 
     def kinds(self) -> list[str]:
         """The types of the blocks."""
@@ -65,6 +66,7 @@ class Response:
             "stop_reason": self.stop_reason,
             "stop_sequence": self.stop_sequence,
             "usage": dict(self.usage),
+            **({} if self.diagnostics is None else {"diagnostics": dict(self.diagnostics)}),
             **self.transformed(),
             **self.management(),
         }

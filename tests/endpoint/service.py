@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.endpoint.cache import PromptCache, Usage
 from tests.endpoint.connection import Connection
+from tests.endpoint.diagnosing import Diagnosing
 from tests.endpoint.faults import (
     ERROR_TYPES,
     STATUS_OF,
@@ -69,6 +70,7 @@ class Service:
         self._changed = changed
         self._stalled = stalled
         self._judge = Judge(settings.rules, settings.judge)
+        self._diagnosing = Diagnosing()
         self._cache = PromptCache(settings.rules, settings.clock)
 
     async def answer(self, connection: Connection, request: HttpRequest) -> None:
@@ -154,6 +156,8 @@ class Service:
         response = respond(reply, prompted)
         if accepted.replaced:
             response = summarized(response, accepted.replaced, key)
+        diagnosed = self._diagnosing.diagnose(accepted.json, response.message_id, accepted.prompt.tokens)
+        response = replace(response, diagnostics=diagnosed)
         self._judge.replies.add(response.message_id, response.kinds(), response.calls())
         if response.stop_reason == "pause_turn":
             self._judge.replies.paused.append([dict(block.whole) for block in response.blocks])

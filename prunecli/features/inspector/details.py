@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_left
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from textual import events
@@ -12,7 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from prunecli.commands.command import Table
-from prunecli.context import labels
+from prunecli.context import cache_miss, labels
 from prunecli.context.exchange import Entry
 from prunecli.context.labels import Key, NodeKind
 from prunecli.context.outline import Outline
@@ -198,12 +198,13 @@ Change: TypeAlias = Literal["added", "replaced", "removed"]
 
 @frozen
 class Sent:
-    """A request: its record, its model, and what the endpoint reported."""
+    """A request: its record, its model, and what the endpoint reported, also of why its prompt was not cached."""
 
     seq: int
     timestamp: int
     model: str
     usage: Usage
+    cache_miss: Mapping[str, Json] | None = None
 
 
 @frozen
@@ -264,7 +265,13 @@ class Requests:
                     if is_open:
                         before = self.sent.pop()
                     self.sent.append(
-                        Sent(before.seq, before.timestamp, before.model or event.model, event.usage)
+                        Sent(
+                            before.seq,
+                            before.timestamp,
+                            before.model or event.model,
+                            event.usage,
+                            event.cache_miss,
+                        )
                     )
                     is_open = False
                 case SettingChanged(key=key, value=value) if key == PREAMBLE:
@@ -367,14 +374,15 @@ def summary(found: Difference, number: int) -> list[str]:
     first, second = found.first, found.second
     model = f"{one_line(first.model)} → {one_line(second.model)}" if found.model else one_line(second.model)
     lines = [f"Request {number} → {number + 1} · {model}"]
+    expected = ""
     if found.model:
-        cache = "model changed: nothing cached"
+        cache, expected = "model changed: nothing cached", cache_miss.MODEL
     elif found.preamble:
         cache = "system prompt or tools changed: cache broken from the start"
     elif found.broken_at is None:
         cache = "cache intact: only additions at the end"
     else:
-        cache = f"cache broken at entry {found.broken_at}"
+        cache, expected = f"cache broken at entry {found.broken_at}", cache_miss.MESSAGES
     messages = counted(found.same_messages, "message")
     lines.append(f"{messages} unchanged (~{in_tokens(found.same)}), ~{short(found.new)} after that · {cache}")
     usage = second.usage
@@ -385,6 +393,8 @@ def summary(found: Difference, number: int) -> list[str]:
         lines.append("endpoint: " + (told if read is not None else f"{in_tokens(usage.prompt_tokens)}"))
     else:
         lines.append("endpoint: no usage reported")
+    if told := cache_miss.in_words(second.cache_miss, expected):
+        lines.append(f"endpoint: {told}")
     return lines
 
 

@@ -8,7 +8,9 @@ from unicodedata import east_asian_width
 
 from prunecli.commands.command import Effect as Effect_
 from prunecli.commands.command import Say, Table
+from prunecli.context.cache_miss import counted_kinds, kind_of
 from prunecli.context.spending import BilledTurn, Effect, Paid, Pruning, effects, turns
+from prunecli.model.events import AssistantMessage
 from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
 from prunecli.runtime.balance import payments
@@ -63,6 +65,9 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     if searches := sum(response.usage.web_search_requests or 0 for response in responses):
         note += f"\nWeb searches by the endpoint: {searches}, {money(searches * SEARCH_USD)}."
     note += "".join(f"\n{line}" for line in runtime.parts.gather(lambda part: part.spent()))
+    told = [record.event for record in runtime.session.records if isinstance(record.event, AssistantMessage)]
+    if misses := counted_kinds(kind_of(event.cache_miss) for event in told):
+        note += f"\nCache misses, as the endpoint explains them: {misses}."
     if copied := runtime.bill.copied:
         note += f"\nThis copy cost {money(runtime.bill.cost)}; the session that it was copied from, {money(copied)}."
     if (lost := runtime.session.context.unseen.cost_of_edits()).blocks:
