@@ -251,21 +251,8 @@ class Run:
         duration = round((monotonic() - begun) * 1000)
         self._spend(response.usage)
         self.limits = replace(self.limits, turns=self.limits.turns + 1)
-        self.session.keep(
-            AssistantMessage(
-                response.content,
-                self.answering(response.model, request.model),
-                response.stop_reason,
-                response.usage,
-                response.request_id,
-                duration,
-                response.input_transformations,
-                response.thinking_tokens,
-                response.applied_edits,
-                response.message_id if request.diagnostics is not None else "",
-                response.cache_miss,
-            )
-        )
+        model = self.answering(response.model, request.model)
+        self.session.keep(_answer(response, request, model, duration))
         for loss in self.session.context.unseen.told(request.model):
             self.session.tell(Notice(loss, "warning"))
 
@@ -400,6 +387,22 @@ class Run:
     def _foretell(self, plan: CompactionPlan) -> None:
         if thinking := plan.thinking(self.session.context):
             self.session.tell(Notice(f"In the turns that stay, this {thinking}"))
+
+
+def _answer(response: Response, request: Request, model: str, duration_ms: int) -> AssistantMessage:
+    return AssistantMessage(
+        response.content,
+        model,
+        response.stop_reason,
+        response.usage,
+        response.request_id,
+        duration_ms,
+        response.input_transformations,
+        response.thinking_tokens,
+        response.applied_edits,
+        response.message_id if request.diagnostics is not None else "",
+        response.cache_miss,
+    )
 
 
 def _rejected(field: str) -> Notice:
