@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from prunecli import __version__
 from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done
+from prunecli.agent.policy import OnReturn
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.front.plain.effects import Effects
@@ -42,6 +43,8 @@ SHOWN_ENTRIES = 12
 """Number of entries of a continued session to print."""
 LOOKING_SECONDS = 0.3
 """Maximum seconds that the first prompt waits for a model server on this machine, if there is no key."""
+SUMMARIZE = "s"
+"""The line that summarizes a long session whose cache expired, where this is offered."""
 AGAIN = "Enter on an empty line to try again."
 
 
@@ -124,6 +127,8 @@ class PlainLoop:
         while not self.leaving:
             self.out("")
             self.out(status_line(self.runtime.status()))
+            if found := self._summary_offered():
+                self.out(f"({'. '.join(found.words(self.runtime.policy.market, SUMMARIZE))})")
             if (proposed := self._next()) and not self._can_go_on:
                 self.out(f"(Enter to send: {one_line(proposed)})")
             try:
@@ -141,6 +146,13 @@ class PlainLoop:
                 return
             self.typed(line)
 
+    def _summary_offered(self) -> OnReturn | None:
+        """Return the summary that costs less than sending a long session again whose cache expired."""
+        policy = self.runtime.policy
+        return (
+            policy.on_return(self.runtime.session.context) if policy.compaction.on_return == "offer" else None
+        )
+
     def _next(self) -> str:
         """Return the text that Enter on an empty line sends, or ""."""
         return self.proposed or self.runtime.guide.next(self.runtime.session.context)
@@ -155,6 +167,9 @@ class PlainLoop:
                     self.runtime.guide.take(self.runtime.session.context)
                 self.out(f"> {line}")
                 self.typed(line)
+            return
+        if line.strip() == SUMMARIZE and (found := self._summary_offered()):
+            self.work(partial(self.runtime.compact, plan=found.plan))
             return
         self.proposed = ""
         self._remember(line)
