@@ -36,7 +36,10 @@ def _context(status: "Status", balance: "Pruning") -> Iterator[tuple[str, str]]:
         f"{short(ledger.pruned_tokens)} tokens that the model no longer sees; /undo restores the last",
     )
     kept = f"{short(ledger.protected_tokens)} tokens in {counted(ledger.protected_results, 'result')}"
-    yield "protected", f"{kept} that no strategy prunes now: too new, pinned, an error. /context says why"
+    yield (
+        "protected",
+        f"{kept} that no strategy prunes now: too new or small, pinned, an error. /context says why",
+    )
     if not status.pruning:
         yield "pruning off", "nothing is pruned automatically; /prune-toggle turns it on"
     elif balance.balance is not None and balance.saved is not None:
