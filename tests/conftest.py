@@ -43,7 +43,12 @@ SLOW = tuple(
             "replay/",
             "tui/vim/test_keys",
         ),
-        *("features/proxy/test_attach", "features/proxy/test_faults", "features/proxy/test_recorded"),
+        *(
+            "features/proxy/test_attach",
+            "features/proxy/test_faults",
+            "features/proxy/test_recorded",
+            "features/proxy/test_storms",
+        ),
         *("proposals/test_unasked", "screenshots/", "vectors/"),
         *(
             "acp/test_streams",

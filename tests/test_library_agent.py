@@ -1,13 +1,15 @@
-"""The agent of the library: events, permissions, steering, stop and resume, and the three example programs."""
+"""The agent of the library: events, permissions, steering, stop and resume, and the four example programs."""
 
 import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
+import httpx2
 import pytest
 
 from prunecli.library import (
@@ -45,6 +47,7 @@ from tests.endpoint import (
     Thinking,
     serve,
 )
+from tests.examples import plain_loop
 from tests.test_library import PATH, environ
 
 DONE = Reply([Thinking("That is all."), "Done."])
@@ -352,6 +355,27 @@ def test_stop_and_resume_in_two_processes(tmp_path: Path) -> None:
         assert done.stdout == "Done.\n"
         assert len(endpoint.requests) == 2
         assert endpoint.rejected == []
+
+
+def test_a_plain_loop_keeps_the_prefix_of_each_of_its_59_requests(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("a line of a file\n" * 400)
+    headers = {"x-api-key": "sk-ant-test", "anthropic-version": "2023-06-01"}
+    script = [*(Reply([Call("Read", {"file_path": "a.py"})]) for _ in range(59)), "Read."]
+    with serve(script) as endpoint:
+        with httpx2.Client(base_url=endpoint.base_url, headers=headers, timeout=None) as client:
+            assert plain_loop.run(tmp_path, "read it", client) == "Read."
+        sent = [request.messages for request in endpoint.requests]
+        assert endpoint.rejected == []
+    kept = [unmarked(after)[: len(before)] == unmarked(before) for before, after in pairwise(sent)]
+    assert kept == [True] * 59
+
+
+def unmarked(messages: list[dict[str, Any]]) -> list[Any]:
+    return [
+        {key: value for key, value in block.items() if key != "cache_control"}
+        for message in messages
+        for block in message["content"]
+    ]
 
 
 @pytest.mark.long

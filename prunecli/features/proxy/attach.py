@@ -7,11 +7,13 @@ import asyncio
 import os
 import sys
 from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from prunecli.cli.launch import working_directory
 from prunecli.cli.shared import complaining, single
 from prunecli.features.proxy.hosting import runtime_for
 from prunecli.features.proxy.sockets import Ask, answers, connection
@@ -22,6 +24,7 @@ from prunecli.runtime import Runtime
 from prunecli.runtime.make import DEMO_NOTICE
 from prunecli.session.following import followed_to
 from prunecli.session.session import Session
+from prunecli.session.store import Store
 from prunecli.tui import run_tui
 from prunecli.util.errors import SessionNotFound, UsageError
 from prunecli.util.paths import Places
@@ -36,23 +39,24 @@ def attach(
 
     Without an id, the conversation with most tokens. Esc leaves /context for the transcript, /quit ends.
     """
-    with complaining():
+    with complaining(), ExitStack() as stack:
         environ = dict(os.environ)
-        path, row = chosen(asked_all(environ), session)
-        with connection(path) as ask:
-            if command:
-                typer.echo(asyncio.run(ran(followed(row, ask, environ), command)))
-                return
-            if not (sys.stdin.isatty() and sys.stdout.isatty()):
-                raise UsageError("attach needs a terminal", "use -c /context table to run one command")
-            code = run_tui(
-                lambda: followed(row, ask, environ),
-                places=Places.of(environ),
-                cwd=Path(row["cwd"]),
-                environ=environ,
-                prompt="",
-                inline=False,
-            )
+        found = chosen(asked_all(environ), session)
+        ask = stack.enter_context(connection(found[0])) if found else None
+        row = found[1] if found else ended(session, environ)
+        if command:
+            typer.echo(asyncio.run(ran(followed(row, ask, environ), command)))
+            return
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError("attach needs a terminal", "use -c '/context table' to run one command")
+        code = run_tui(
+            lambda: followed(row, ask, environ),
+            places=Places.of(environ),
+            cwd=Path(row["cwd"]),
+            environ=environ,
+            prompt="",
+            inline=False,
+        )
     raise typer.Exit(code)
 
 
@@ -67,10 +71,14 @@ async def ran(runtime: Runtime, line: str) -> str:
     return "\n".join(map(visible_with_tabs, done.lines))
 
 
-def followed(row: dict[str, Any], ask: Ask, environ: dict[str, str]) -> Runtime:
-    """Return a runtime whose session is that of a proxy: open to view, and edited through the proxy."""
+def followed(row: dict[str, Any], ask: Ask | None, environ: dict[str, str]) -> Runtime:
+    """Return a runtime whose session is that of a proxy: open to view, and edited through the proxy, if it runs."""
 
     def follow(session: Session) -> None:
+        session.read_only = "read-only: its proxy has ended"
+        if ask is None:
+            return
+
         def edit(event: Event) -> Record:
             answer = ask({"id": row["id"], "event": record_to_json(Record(0, 0, event))})
             if "seq" not in answer:
@@ -95,16 +103,18 @@ def asked_all(environ: dict[str, str]) -> list[tuple[Path, dict[str, Any]]]:
     return [(path, row) for path, answer in answers({}, environ) for row in answer["conversations"]]
 
 
-def chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path, dict[str, Any]]:
+def chosen(rows: list[tuple[Path, dict[str, Any]]], wanted: str) -> tuple[Path, dict[str, Any]] | None:
+    """Return the conversation with this id, or with the most tokens; None if no proxy has it."""
     fits = [(path, row) for path, row in rows if row["id"].startswith(wanted) or row["id"].endswith(wanted)]
-    if not fits:
-        hint = (
-            f"`prunecli context {wanted}` shows a session that is over"
-            if wanted
-            else "start one: prunecli wrap claude"
-        )
-        raise SessionNotFound(f"no proxy has a conversation {wanted}".rstrip(), hint)
-    return max(fits, key=lambda pair: int(pair[1]["tokens"]))
+    return max(fits, key=lambda pair: int(pair[1]["tokens"]), default=None)
+
+
+def ended(wanted: str, environ: dict[str, str]) -> dict[str, Any]:
+    """Return what there is of a conversation whose proxy has ended. Raises SessionNotFound."""
+    if not wanted:
+        raise SessionNotFound("no proxy has a conversation", "start one: prunecli wrap claude")
+    path = Store(Places.of(environ).sessions).find(wanted)
+    return {"path": str(path), "cwd": str(working_directory()), "strategy": "", "off": ""}
 
 
 app = single(attach)

@@ -207,6 +207,11 @@ def figures(rows: list[dict[str, Any]]) -> str:
     return f"Pruning saved {money(saved)} of {money(cost + saved)} ({share(saved / (cost + saved or 1))})"
 
 
-def status_line(row: dict[str, Any]) -> str:
+def status_line(rows: list[dict[str, Any]]) -> str:
+    """Return one line about the conversation with most tokens, and how many others there are."""
+    if not rows:
+        return "no conversation"
+    row = max(rows, key=lambda row: int(row["tokens"]))
     parts = f"ctx {short(row['tokens'])}", f"pruned {short(row['pruned'])}", f"saved {money(row['saved'])}"
-    return " · ".join((*parts, money(row["cost"])))
+    others = [f"{len(rows) - 1} more"] if len(rows) > 1 else []
+    return " · ".join((*parts, money(row["cost"]), *others))

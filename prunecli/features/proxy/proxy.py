@@ -52,7 +52,7 @@ def proxy(
         environ = dict(os.environ)
         if status:
             rows = [row for _, row in asked_all(environ)]
-            typer.echo("\n".join(map(status_line, rows)) if rows else "no conversation")
+            typer.echo(status_line(rows))
             return
         address = checked_upstream(upstream or environ.get(BASE_URL) or ENDPOINT)
         how = HowToPrune("proxy", prunes=not dry_run, bound=bound)

@@ -92,7 +92,7 @@ async def _wrapped(asked: Hosting, program: list[str], said: list[str]) -> int:
     if dearest is not None:
         saved = figures(rows) or "Nothing was pruned"
         saved = "; ".join(filter(None, (saved, dearest["shortened"])))
-        typer.echo(f"{saved}: prunecli context {dearest['id']}", err=True)
+        typer.echo(f"{saved}: prunecli attach {dearest['id']}", err=True)
     return code if code >= 0 else 128 - code
 
 

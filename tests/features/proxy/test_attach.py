@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from prunecli.features.proxy.attach import asked_all, chosen, followed, ran
+from prunecli.features.proxy.attach import asked_all, chosen, ended, followed, ran
 from prunecli.features.proxy.hosting import Running, answered, summary_of
 from prunecli.features.proxy.sockets import connection
 from prunecli.util.errors import PrunecliError
@@ -79,12 +79,19 @@ async def test_commands_of_attach_reach_the_proxy_through_its_socket(tmp_path: P
     assert told[3] == "model.name is the program's to change"
     assert told[4].endswith("only its program adds messages")
     assert told[5] == "hello is not a command"
+    [one] = running.conversations.all
+    over = followed(ended(one.runtime.session.id, environment(tmp_path)), None, environment(tmp_path))
+    assert "claude-sonnet-4-5" in await ran(over, "/cost")
+    with pytest.raises(PrunecliError, match="its proxy has ended"):
+        await ran(over, "/prune-toggle on")
     [line] = proved(tmp_path)
     assert line.endswith("8 requests: all good")
 
 
 def commands(environ: dict[str, str], lines: list[str]) -> list[str]:
-    path, row = chosen(asked_all(environ), "")
+    found = chosen(asked_all(environ), "")
+    assert found
+    path, row = found
     assert path.stat().st_mode & 0o777 == 0o600
     said: list[str] = []
     with connection(path) as ask:
