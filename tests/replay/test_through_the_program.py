@@ -1,16 +1,25 @@
 """Replay says exactly what the program does: the same requests, prunes, spills and cost, from the session that is
 lived through and from the log that the program writes of it."""
 
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from prunecli.context.inputs import INPUT_KINDS
 from prunecli.features.replay.replay import Setting
-from prunecli.model.events import RunEnded
+from prunecli.features.replay.replayer import Replayer, Sent
+from prunecli.model.events import AssistantMessage, CompactionApplied, Record, RunEnded
+from prunecli.model.messages import Thinking
 from prunecli.session.importers.source import read_source
-from tests.replay.playable import playable
-from tests.replay.through import lived, replayed, sets_of
+from prunecli.util.paths import Places
+from tests.replay.playable import MODEL, playable
+from tests.replay.through import SETS, lived, replayed, sets_of, staged
 from tests.sessions import COMPLETE, SESSIONS
+from tests.starting import start
 
 AUTO = Setting("auto", "cache_aware", spill=True)
 SMALL = [path for path in SESSIONS if path.stat().st_size < 8_000][:3]
@@ -63,3 +72,84 @@ async def test_every_session_that_the_program_can_live_through_is_as_replayed(tm
     found = {path.name: await is_as_replayed(path, tmp_path / path.stem, AUTO) for path in LARGE}
     assert [name for name, same in found.items() if same is False] == []
     assert sum(same is True for same in found.values()) >= 50
+
+
+WHOLE = (
+    "compaction.enabled=true",
+    "compaction.on_return=auto",
+    f"compaction.max_context_tokens={10**12}",
+    f'models."{MODEL}".context_window={10**7}',
+)
+
+
+def thinking(records: Sequence[Record]) -> list[Record]:
+    """The records with thinking in each answer: recordings leave it out, or its signature."""
+    found = []
+    for record in records:
+        event = record.event
+        if isinstance(event, AssistantMessage):
+            thought = "hmm " * (30 + 37 * record.seq % 200)
+            usage = replace(event.usage, output_tokens=event.usage.output_tokens + len(thought) // 4)
+            event = replace(event, content=(Thinking(thought, ""), *event.content), usage=usage)
+        found.append(replace(record, event=event))
+    return found
+
+
+def expecting(folder: Path) -> Path:
+    """A folder whose user expects that inputs are hardly needed, and wants summaries of small contexts."""
+    found = Places.of({"HOME": str(folder / "home")}).expectations_file
+    shipped = json.loads((Places.of({}).shipped_data / "expectations.json").read_text())
+    odds = dict.fromkeys(INPUT_KINDS, [0.02] * len(shipped["quoted"]["ages"]))
+    found.parent.mkdir(parents=True)
+    found.write_text(json.dumps({**shipped, "return_tokens": 8_000, "inputs": odds}))
+    return folder
+
+
+def returns(records: Sequence[Record], folder: Path, sets: Sequence[str]) -> list[int]:
+    """The numbers of the answers before which a replay asks for a summary."""
+    runtime, found = start(folder, sets=(*SETS, *sets)), list[int]()
+    runtime.prepare()
+
+    def watch(player: Replayer, sent: Sent) -> None:
+        found.extend([player.row.requests - 1] * (player.row.summaries - len(found)))
+
+    stage, script = staged(records, runtime, AUTO)
+    Replayer(script, stage.part(script, AUTO), watch).play()
+    return found
+
+
+async def with_everything(path: Path, folder: Path) -> Counter[str] | None:
+    """The edits and summaries of a session with thinking, if the program does and pays what two replays say: of the
+    recording, where signatures are not known, and of the program's own log, to the byte. None as above."""
+    records = playable(read_source(path).records)
+    if records is None:
+        return None
+    records, sets = thinking(records), (*sets_of(AUTO), *WHOLE)
+    summaries = returns(records, expecting(folder / "before"), sets)
+    program, runtime = await lived(records, expecting(folder / "program"), sets, summaries=summaries)
+    log = runtime.session.records
+    if any(record.event == RunEnded("limit") for record in log):
+        return None
+    made = [record.event for record in log if isinstance(record.event, CompactionApplied)]
+    paid = sum(runtime.choices.price(MODEL, one.usage) or 0.0 for one in made)
+    assert replayed(log, runtime, AUTO) == program, path.name
+    before = replayed(records, runtime, AUTO)
+    assert [usage for _, usage in before.requests] == [usage for _, usage in program.requests], path.name
+    assert (before.edits, before.spilled, len(made)) == (program.edits, program.spilled, len(summaries))
+    assert before.cost == pytest.approx(program.cost + paid), path.name
+    return Counter({edit.kind: 1 for edits in program.edits for edit in edits}) + Counter(summary=len(made))
+
+
+async def test_thinking_and_inputs_leave_as_replayed(tmp_path: Path) -> None:
+    path = next(one for one in SESSIONS if "5d3aa2b686" in one.name)
+    assert await with_everything(path, tmp_path) == Counter(clear=1, cut=1, drop=1, strip=1)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not COMPLETE, reason="the large sessions are not in a source distribution")
+async def test_every_session_with_thinking_inputs_and_returns_is_as_replayed(tmp_path: Path) -> None:
+    found = [await with_everything(path, tmp_path / path.stem) for path in SESSIONS]
+    lived_through = [one for one in found if one is not None]
+    assert len(lived_through) >= 50
+    assert sum(one["cut"] and one["strip"] for one in lived_through) >= 15
+    assert sum(one["summary"] > 0 for one in lived_through) >= 5

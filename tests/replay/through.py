@@ -9,6 +9,7 @@ from inspect import isawaitable
 from pathlib import Path
 
 from prunecli.context import render
+from prunecli.context.expectations import SUMMARY_TOKENS
 from prunecli.context.ledger import Ledger
 from prunecli.context.tokens import Chars4
 from prunecli.features.replay.rates import Table
@@ -44,6 +45,8 @@ from tests.starting import start
 PRICES = ("input=3.0", "output=15.0", "cache_read=0.3", "cache_write_5m=3.75", "cache_write_1h=6.0")
 OTHER = "exact-2"
 """Another one, with the same prices."""
+SUMMARY = Reply([Said("x" * 4 * SUMMARY_TOKENS)], usage={"output_tokens": SUMMARY_TOKENS})
+"""The summary that a replay expects."""
 Act = Callable[[Runtime], object]
 """Something that the user does between two runs."""
 SETS = (
@@ -190,16 +193,21 @@ async def lived(
     recall: bool = True,
     around: Callable[[Provider], Provider] = lambda provider: provider,
     chars_per_token: int = 4,
+    summaries: Sequence[int] = (),
 ) -> tuple[Made, Runtime]:
     """What the program makes of the session.
 
     `acts` are by the number of the prompt that follows them, or of the answer that they ask for. `parallel`: the
     calls of an answer run at once. `recall`: the model has this tool. `around` may change what the provider says.
-    `chars_per_token`: how the endpoint counts.
+    `chars_per_token`: how the endpoint counts. `summaries`: the numbers of the answers before which the program asks
+    for a summary on return.
     """
     clock = Clock(records[0].timestamp)
     rules = Rules(any_model=True, cache_minimum=1024, chars_per_token=chars_per_token)
-    async with Endpoint(replies(records), rules=rules, clock=lambda: clock.now / 1000) as endpoint:
+    script = replies(records)
+    for number in sorted(summaries, reverse=True):
+        script.insert(number, SUMMARY)
+    async with Endpoint(script, rules=rules, clock=lambda: clock.now / 1000) as endpoint:
         provider = AnthropicProvider(Address(api_key="sk-ant-test", base_url=endpoint.base_url))
         runtime = start(folder, sets=(*SETS, *sets), provider=around(provider), clock=clock)
         live = Live(records, runtime, clock, acts or {})
@@ -258,7 +266,8 @@ def staged(records: Sequence[Record], runtime: Runtime, setting: Setting) -> tup
     preamble = runtime.session.context.settings[PREAMBLE]
     texts = (*preamble["system"], *map(render.compact, preamble["tools"]))
     ttl, fixed = runtime.choices.cache_ttl, sum(map(Chars4().count, texts))
-    stage = Stage(runtime.config, table, (setting,), ttl, load_expectations(data), fixed=fixed)
+    numbers = load_expectations(data, runtime.setup.places.expectations_file)
+    stage = Stage(runtime.config, table, (setting,), ttl, numbers, fixed=fixed)
     return stage, replace(script_of(records, stage.counter), preamble=preamble)
 
 

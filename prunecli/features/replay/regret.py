@@ -456,7 +456,7 @@ class Regrets:
             return ""
         edit = context.text_edit(entry.seq)
         if edit is not None and edit.kind == "cut":
-            shown = _shown_of_answer(entry, [one for _, one in context.edits_of(entry.seq)])
+            shown = shown_of_answer(entry, [one for _, one in context.edits_of(entry.seq)])
         elif edit is not None:
             shown = "" if edit.kind == "clear" else edit.text or ""
         elif entry.spilled:
@@ -475,7 +475,7 @@ def is_gone(context: Context, entry: Entry) -> bool:
     return dropped or not context.is_shown(head.seq)
 
 
-def _shown_of_answer(entry: Entry, edits: Sequence[Edit]) -> str:
+def shown_of_answer(entry: Entry, edits: Sequence[Edit]) -> str:
     """Return the texts of an answer, with the inputs of its calls as these edits show them."""
     inputs, found = shown_inputs(edits), list[str]()
     for block in getattr(entry.event, "content", ()):

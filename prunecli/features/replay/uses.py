@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from prunecli.context.strategies.importance import strings
 from prunecli.context.strategies.superseded import superseded
 from prunecli.context.view import View
-from prunecli.features.replay.regret import Regrets, folded, is_gone, needed
+from prunecli.features.replay.regret import Regrets, folded, is_gone, needed, shown_of_answer
 from prunecli.features.replay.rows import SHARES, Kind, Share
 from prunecli.model.events import AssistantMessage, CompactionApplied, Event, ToolResult, UserMessage
 from prunecli.model.messages import Text, plain_text, tool_uses
@@ -144,6 +144,8 @@ class Judge:
         if entry is None or is_gone(played.context, entry):
             return ""
         edit = played.context.text_edit(entry.seq)
+        if edit and edit.kind == "cut":
+            return shown_of_answer(entry, [one for _, one in played.context.edits_of(entry.seq)])
         return edit.text or "" if edit else entry.spilled.shown if entry.spilled else None
 
     def _has_handle(self, source: int) -> bool:
