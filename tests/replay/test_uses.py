@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from prunecli.agent.policy import Policy
+from prunecli.context.cuts import call_shown, cut
+from prunecli.context.inputs import long_texts
 from prunecli.context.strategies import keep_last_n_steps
 from prunecli.context.strategy import Chosen, Proposal
 from prunecli.context.view import View
@@ -93,6 +95,32 @@ def test_what_stands_in_the_context_is_visible_and_what_its_own_handle_brings_ba
     assert {kind for kind in KINDS if row.used("kept", [kind]) == 1} == kept
     found = row.to_json()
     assert found["kept_visible"] == row.used("visible") <= found["kept"] == row.used("kept") <= 1
+
+
+class Cuts:
+    """A strategy that cuts the input of each call."""
+
+    Options = object
+
+    @staticmethod
+    def propose(view: View, options: object) -> Proposal:
+        heads = [one.head for one in view.exchanges if one.calls and not view.locked(one.head)]
+        calls = [(head, call_shown(view, head, call)) for head in heads for call in head.exchange.calls]
+        edits = [cut(view, head, call, texts) for head, call in calls if (texts := long_texts(call))]
+        return Proposal(tuple(edit for edit in edits if edit))
+
+
+@pytest.mark.parametrize(("recall", "kept"), [(True, True), (False, False)])
+def test_an_input_that_was_cut_is_not_visible_but_its_handle_keeps_it(recall: bool, kept: bool) -> None:
+    session = Session()
+    session.user()
+    session.calls_("written", "write", path="a", content=RESULT * 5)
+    for text in ("done", ANSWER):
+        session.says(text)
+        session.user("again?")
+    row = played(session, replace(part(Policy((Chosen("cuts", Cuts, None),), recall=recall)), judges=True))
+    assert row.used("visible", ["quotes", "paths", "symbols"]) == 0
+    assert (row.used("kept") == 1) == kept
 
 
 def test_only_a_judged_play_has_shares() -> None:
