@@ -16,9 +16,8 @@ from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 
 HINT = (
-    "[a notebook: edit takes a cell's text as shown, and its [cell …] line before it names the cell; a new line "
-    "such as [cell: markdown] or [cell: code] begins another cell, and an empty new_string for a whole cell with "
-    "its line deletes it]"
+    "[edit quotes a cell's text; its [cell …] line before the text names the cell; a new line [cell: markdown] or "
+    "[cell: code] begins another one; an empty new_string for a whole cell with its line deletes it]"
 )
 MAX_OUTPUT = 2_000
 """Characters of one output that are shown."""

@@ -92,19 +92,13 @@ class Vim(Changes):
 
     # Keys ----------------------------------------------------------------------------------------------------
 
-    def _apply(self, operator: str, span: Span, register: str, times: int = 1) -> None:
-        self._origin, self._changes = (self._origin[0], span.start), operator != "y"
-        self.operate(operator, span, register, times)
-        if operator == "c":
-            self._begin_insert(self.at)
-
     def take(self, text: str, at: int) -> None:
         """Take what happened to text and cursor outside: typing in insert mode, a paste, the mouse."""
         if text != self.text and self.mode != Mode.INSERT:
             self.remember(self.text, self.at)
         if (text, at) != (self.text, self.at):
             self.column = None
-        self.text, self.at = text, at
+        self.text, self.at, self.anchor = text, at, min(self.anchor, len(text))
         self._clamp()
 
     def insert(self) -> None:
@@ -248,6 +242,12 @@ class Vim(Changes):
         else:
             goal = yield from self.goal(key, count, operator, selecting=False)
             self._apply(operator, self.region(goal, operator), register)
+
+    def _apply(self, operator: str, span: Span, register: str, times: int = 1) -> None:
+        self._origin, self._changes = (self._origin[0], span.start), operator != "y"
+        self.operate(operator, span, register, times)
+        if operator == "c":
+            self._begin_insert(self.at)
 
     # Other changes -------------------------------------------------------------------------------------------
 

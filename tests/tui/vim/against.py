@@ -39,6 +39,13 @@ qall!
 
 
 def by_engine(text: str, keys: str) -> str:
+    """Return the text that the engine makes."""
+    vim = edited(text, keys)
+    vim.escape()
+    return vim.text
+
+
+def edited(text: str, keys: str) -> Vim:
     """Press the keys on a text with the cursor at its start, as the prompt does."""
     vim = Vim()
     vim.registers = {name: Register(f"R{name}") for name in NAMES}
@@ -55,8 +62,7 @@ def by_engine(text: str, keys: str) -> str:
             vim.take(vim.text[:end] + typed + vim.text[vim.at :], end + len(typed))
         else:
             vim.press(key)
-    vim.escape()
-    return vim.text
+    return vim
 
 
 def by_vim(cases: Sequence[tuple[str, str]], folder: Path) -> list[str]:

@@ -5,8 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.tui.vim.against import by_engine, by_vim
+from tests.tui.vim.against import by_engine, by_vim, edited
 
 PROSE = "the quick brown fox\njumps over  the lazy dog\n\n  indented line here\nlast, one. (end)\n"
 CODE = "def f(a, b):\n    return [a, (b + 1)]\n\n\nprint(\"hi there\", 'x')\n{\n  one\n  two\n}"
@@ -79,3 +81,18 @@ def test_an_edit_gives_the_text_that_vim_gives(tmp_path: Path) -> None:
         if (own := by_engine(text, keys)) != vim
     ]
     assert not wrong
+
+
+_PRESSED = "hjklwbeWBE0^$gGfFtT;,{}%+-_|xXdcyY<>~uUJrpPiaIAoOsSCDvV.123\"'()[]wp \x1b\x12\b日"
+
+
+@given(st.sampled_from(TEXTS), st.text(_PRESSED, max_size=40))
+def test_no_keys_lead_out_of_the_text_or_what_is_undone_astray(text: str, keys: str) -> None:
+    vim = edited(text, keys)
+    assert 0 <= vim.at <= len(vim.text)
+    vim.escape()
+    vim.escape()
+    vim.press("9")
+    vim.press("9")
+    vim.press("u")
+    assert vim.text == text

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from prunecli.front.presentation.entries import ToolState
 from prunecli.tui.screens.frame import Frame
 from tests.scripted import says
 from tests.tui.showing_app import Shown, shown
+from tests.tui.test_permission import asked, results, script, state
 
 
 def mode(frame: Frame) -> str:
@@ -114,3 +116,16 @@ async def test_what_is_selected_looks_selected(tmp_path: Path) -> None:
         assert s.frame.prompt.selected_text == "tw"  # and the cursor's cell
         await s.type("V")
         assert s.frame.prompt.selected_text == "one two three"
+
+
+async def test_a_question_is_answered_by_letters_although_normal_mode_was_on(tmp_path: Path) -> None:
+    async with shown(tmp_path, script()) as s:
+        await vim(s)
+        await asked(s)
+        assert mode(s.frame) == "insert"
+        await s.type("not now", "escape")
+        assert mode(s.frame) == "normal"
+        await s.type("0cwnever", "enter")
+        await s.idle()
+        assert state(s) is ToolState.DENIED
+        assert "never now" in results(s)[0]
