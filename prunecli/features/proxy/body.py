@@ -24,8 +24,9 @@ _DECODER = json.JSONDecoder()
 class Incoming:
     """A request. `before` and `after` are the fields on either side of its messages. These are in blocks without
     breakpoints; `marks` has the breakpoints by (message, block), and one within a tool's result has the block of that
-    result. `places` are the first byte of each message in `raw` and the byte behind it. `preamble` has system texts
-    and tools as `PREAMBLE` records them."""
+    result. `places` are the first byte of each message in `raw` and the byte behind it. The system's messages between
+    them are not recorded: `asides` has the first byte of those that follow a message, which belong to its place.
+    `preamble` has system texts and tools as `PREAMBLE` records them."""
 
     raw: bytes
     before: dict[str, Any]
@@ -33,6 +34,7 @@ class Incoming:
     messages: list[Message]
     marks: dict[tuple[int, int], Json]
     places: list[tuple[int, int]]
+    asides: dict[int, int]
     preamble: dict[str, Json]
 
     @property
@@ -58,11 +60,18 @@ class Incoming:
         fields = self.fields
         system = fields.get("system")
         blocks = [*(system if isinstance(system, list) else ()), *(fields.get("tools") or ()), fields]
-        return sum(MARK in block for block in blocks)
+        asides = b"".join(self.asides_of(0, len(self.messages)))
+        return sum(MARK in block for block in blocks) + asides.count(MARK.encode())
 
     def bytes_of(self, start: int, end: int) -> bytes:
         """Return messages as the program wrote them, with what it wrote between them."""
         return self.raw[self.places[start][0] : self.places[end - 1][1]]
+
+    def asides_of(self, start: int, end: int) -> Iterator[bytes]:
+        """Yield what the program wrote between messages."""
+        for number, at in self.asides.items():
+            if start <= number < end:
+                yield self.raw[at : self.places[number][1]]
 
     def with_messages(self, messages: Iterable[bytes]) -> bytes:
         """Return the body with these messages in place of its own."""
@@ -81,6 +90,7 @@ def incoming(raw: bytes, earlier: Sequence[Incoming] = ()) -> Incoming:
         messages: list[Message] = []
         places: list[tuple[int, int]] = []
         marks: dict[tuple[int, int], Json] = {}
+        asides: dict[int, int] = {}
         reader.take("{")
         for key in reader.keys(before):
             if key == "messages":
@@ -91,20 +101,25 @@ def incoming(raw: bytes, earlier: Sequence[Incoming] = ()) -> Incoming:
     else:
         before, messages, places = one.before, one.messages[:kept], one.places[:kept]
         marks = {place: mark for place, mark in one.marks.items() if place[0] < kept}
+        asides = {number: at for number, at in one.asides.items() if number < kept}
     for value, place in reader.items(first=not messages):
+        if messages and isinstance(value, dict) and value.get("role") == "system":
+            asides.setdefault(len(messages) - 1, place[0])
+            places[-1] = places[-1][0], place[1]
+            continue
         messages.append(_message(value, len(messages), marks))
         places.append(place)
     if not messages:
         raise ValueError("a request without messages")
     if one is not None and raw[places[-1][1] :] == one.raw[one.places[-1][1] :]:
-        return Incoming(raw, before, one.after, messages, marks, places, one.preamble)
+        return Incoming(raw, before, one.after, messages, marks, places, asides, one.preamble)
     after: dict[str, Any] = {}
     if reader.more():
         for key in reader.keys(after):
             if key == "messages":
                 raise ValueError("two lists of messages")
     reader.end()
-    return Incoming(raw, before, after, messages, marks, places, _preamble({**before, **after}))
+    return Incoming(raw, before, after, messages, marks, places, asides, _preamble({**before, **after}))
 
 
 def _kept(raw: bytes, one: Incoming) -> int:
@@ -188,6 +203,8 @@ class _Reader:
 def _message(value: Any, number: int, marks: dict[tuple[int, int], Json]) -> Message:
     if not isinstance(value, dict) or not isinstance(value.get("content"), str | list):
         raise ValueError(f"messages.{number} is not a message")
+    if value.get("role") not in ("user", "assistant"):
+        raise ValueError(f"messages.{number} is neither of a user nor of a model")
     blocks = _blocks(value["content"])
     return {**value, "content": [_unmarked(block, (number, at), marks) for at, block in enumerate(blocks)]}
 
@@ -234,6 +251,33 @@ def _blocks(content: Any) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
+_SUMMARIES = (
+    "This session is being continued from a previous conversation",
+    "The conversation history before this point was compacted into the following summary",
+)
+"""How the summaries of Claude Code and pi begin."""
+_TAGGED = re.compile(r"<summary>(.*)</summary>", re.DOTALL)
+
+
+def begins_summary(text: str) -> bool:
+    return text.startswith(_SUMMARIES)
+
+
+def is_summary(message: Message) -> bool:
+    """Return whether a message holds its program's summary of an earlier conversation."""
+    return any(begins_summary(str(block.get("text", ""))) for block in _blocks(message["content"]))
+
+
+def summary_in(answer: str) -> str:
+    """Return the end of a summary as an answer has it. Programs keep the words and change what is around them."""
+    found = _TAGGED.search(answer)
+    return (found[1] if found else answer).strip()[-200:]
+
+
+def text_of(message: Message) -> str:
+    return "\n".join(str(block.get("text", "")) for block in _blocks(message["content"]))
+
+
 def marked(message: Message, marks: Sequence[tuple[int, Json]]) -> Message:
     """Return an edited message with the breakpoints of the one it replaces, each on its block or the nearest one
     before it that may have one."""
@@ -254,11 +298,14 @@ def without_thinking(request: Incoming) -> bytes:
     messages: list[bytes] = []
     for number in range(len(request.messages)):
         raw = request.bytes_of(number, number + 1)
-        message = json.loads(raw)
+        message, _ = _DECODER.raw_decode(raw.decode())
         blocks = _blocks(message["content"])
         left = [block for block in blocks if block.get("type") not in _UNMARKABLE]
-        if left:
-            messages.append(raw if len(left) == len(blocks) else as_bytes({**message, "content": left}))
+        if len(left) == len(blocks):
+            messages.append(raw)
+            continue
+        messages += [as_bytes({**message, "content": left})] if left else []
+        messages += request.asides_of(number, number + 1)
     return request.with_messages(messages)
 
 

@@ -7,7 +7,7 @@ sent. A message without an edit is sent as the program wrote it.
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -15,13 +15,23 @@ from http import HTTPStatus
 from prunecli.agent.assemble import cache_marks
 from prunecli.agent.policy import Policy
 from prunecli.context.repair import strip_stale, strip_thinking
-from prunecli.features.proxy.body import Incoming, Message, plain, without_thinking
+from prunecli.features.proxy.body import (
+    Incoming,
+    Message,
+    begins_summary,
+    is_summary,
+    plain,
+    summary_in,
+    text_of,
+    without_thinking,
+)
 from prunecli.features.proxy.way_back import WayBack, body_of, edited, pieces
 from prunecli.model.claude import is_bound
 from prunecli.model.codec import content_to_json
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
+    CompactionApplied,
     Event,
     Pinned,
     PrunApplied,
@@ -33,7 +43,7 @@ from prunecli.model.events import (
     UserMessage,
     is_edit,
 )
-from prunecli.model.messages import Json, tool_uses
+from prunecli.model.messages import Json, Text, plain_text, tool_uses
 from prunecli.model.requests import PREAMBLE, own_name, tool_names
 from prunecli.providers.failures import Failures
 from prunecli.providers.provider import Response
@@ -125,6 +135,16 @@ class Conversation:
         ours, theirs = set(self._tools), set(tool_names(request.preamble) or ())
         return ours <= theirs or theirs <= ours
 
+    def summarized_in(self, request: Incoming) -> bool:
+        """Return whether a request begins with its program's summary of this conversation: the words of the last
+        answer, or any before its last message."""
+        if not is_summary(request.messages[0]):
+            return False
+        words = summary_in(plain_text(self._answer.content)) if self._answer else ""
+        return (bool(words) and words in text_of(request.messages[0])) or self._said[-1] in request.messages[
+            1:
+        ]
+
     def resume(self, messages: Sequence[Message]) -> bool:
         """Take over the messages that the session, read from disk, begins with. Return whether there are any."""
         session = self.runtime.session
@@ -134,14 +154,20 @@ class Conversation:
                 record = replace(record, event=replace(record.event, spilled=None))
             if not is_edit(record.event):
                 whole.apply(record)
-        groups = whole.messages()
-        for group, message in zip(groups, messages, strict=False):
-            if plain([json.loads(group.canonical)]) != plain([message]):
+        for group in whole.messages():
+            blocks, first = plain([json.loads(group.canonical)]), len(self._said)
+            while blocks and len(self._said) < len(messages):  # several, if messages of one role are joined
+                theirs = plain([messages[len(self._said)]])
+                if blocks[: len(theirs)] != theirs:
+                    break
+                self._before.append(group.seqs[-len(blocks)] - 1)
+                self._said.append(messages[len(self._said)])
+                del blocks[: len(theirs)]
+            if blocks:
+                del self._said[first:], self._before[first:]
+                if self._said:  # the program went back
+                    self.runtime.emit(Rewound(group.seqs[0] - 1))
                 break
-            self._said.append(message)
-            self._before.append(min(seq for seq in group.seqs if seq >= 0) - 1)
-        if self._said and (more := groups[len(self._said) :]):  # the program went back
-            self.runtime.emit(Rewound(min(seq for seq in more[0].seqs if seq >= 0) - 1))
         for record in session.records:
             if isinstance(record.event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(record.event.content))
@@ -273,7 +299,7 @@ class Conversation:
         new = iter(request.messages[same:])
         if self._answer and self.goes_on(request, same):
             self._add(next(new), request.model, shortens=False)  # before a change of the settings
-        elif self._answer:
+        elif self._answer and not (same == 0 < before and self._said[-1] not in request.messages):
             session.emit(AttemptBilled(self._answer.model, self._answer.usage, "cut"), self._answered_at)
             self._answer = None
         fixed = ("model.name", request.model), (PROXIED, self._how.program), (PREAMBLE, request.preamble)
@@ -295,7 +321,8 @@ class Conversation:
 
     def _add(self, message: Message, model: str, *, shortens: bool) -> None:
         before, at = self.runtime.session.next_seq - 1, self._answered_at if self._answer else None
-        for event in events_of(message, self._names, model, first=not self._said):
+        events = events_of(message, self._names, model, first=not self._said)
+        for event in events if self._said else self._summarized(events):
             if isinstance(event, AssistantMessage):
                 self._names.update((call.id, call.name) for call in tool_uses(event.content))
                 event = self._with_usage(event)
@@ -303,6 +330,23 @@ class Conversation:
                 self.runtime.session.emit(self._shortened(one) if shortens else one, at)
         self._said.append(message)
         self._before.append(before)
+
+    def _summarized(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield these events, the program's own summary among them as one."""
+        for event in events:
+            if not isinstance(event, UserMessage):
+                yield event
+                continue
+            texts = [block.text if isinstance(block, Text) else "" for block in event.content]
+            at = next((number for number, text in enumerate(texts) if begins_summary(text)), len(texts))
+            if before := event.content[:at]:
+                yield replace(event, content=before)
+            if at < len(texts):
+                seq, answer, self._answer = self.runtime.session.next_seq, self._answer, None
+                cost = (answer.model, answer.usage) if answer else ()
+                yield CompactionApplied(texts[at], seq - 1, seq, 0, 0, "", *cost)
+            if after := event.content[at + 1 :]:
+                yield replace(event, content=after)
 
     def _shortened(self, event: Event) -> Event:
         """Return a result with the part of it that is sent, if it is long."""

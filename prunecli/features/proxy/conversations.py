@@ -37,7 +37,7 @@ class Conversations:
         if not request.preamble["tools"]:
             return None
         async with self._making:
-            found = self._best(request)
+            found = self._best(request) or self._summarized(request)
             if found is None:
                 found = await asyncio.to_thread(self._opened, request.messages)
                 self.all.append(found)
@@ -54,9 +54,18 @@ class Conversations:
         fits = [(same, one) for same, one in shared if same and (not one.busy or one.goes_on(request, same))]
         return max(fits, key=lambda pair: pair[0])[1] if fits else None
 
+    def _summarized(self, request: Incoming) -> Conversation | None:
+        """Return the conversation of which a request begins with the program's own summary."""
+        fits = (
+            one for one in self.all if one.serves(request) and not one.busy and one.summarized_in(request)
+        )
+        if found := next(fits, None):
+            self._keep(_digest(request.messages), found.runtime.session.id)
+        return found
+
     def _opened(self, messages: Sequence[Message]) -> Conversation:
         runtime = self._make()
-        first = sha256(b"".join(plain(messages[:1]))).hexdigest()
+        first = _digest(messages)
         before = self._sessions_of(first) if len(messages) > 1 else []
         for id_ in before:
             conversation = Conversation(runtime, self._how)
@@ -99,3 +108,7 @@ class Conversations:
             with suppress(PrunecliError):
                 await conversation.close()
             await conversation.runtime.close()
+
+
+def _digest(messages: Sequence[Message]) -> str:
+    return sha256(b"".join(plain(messages[:1]))).hexdigest()

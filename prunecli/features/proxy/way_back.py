@@ -81,12 +81,14 @@ def pieces(request: Incoming, spans: Sequence[Span], marks: Marks | None = None)
             if marks.get(number) != own.get(number):
                 yield from _written(request, start, end)
                 yield as_bytes(marked(request.messages[number], marks.get(number, ())))
+                yield from request.asides_of(number, number + 1)
                 start = number + 1
             end = number + 1
         if not same:
             yield from _written(request, start, end)
             moved = [mark for number in range(at, to) for mark in marks.get(number, ())]
             yield as_bytes(marked(json.loads(group.canonical), moved)) if moved else group.canonical
+            yield from request.asides_of(at, to)
             start = end = to
     yield from _written(request, start, end)
 

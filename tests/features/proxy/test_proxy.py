@@ -8,7 +8,7 @@ import pytest
 
 from prunecli.features.proxy.hosting import summary_of
 from prunecli.features.proxy.server import checked_upstream
-from prunecli.model.events import PrunApplied
+from prunecli.model.events import CompactionApplied, PrunApplied
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.util.errors import UsageError
@@ -225,3 +225,89 @@ def test_an_address_without_encryption_is_refused() -> None:
     for wrong in ("http://x.example", "ftp://x", "x", "https://x?key=1"):
         with pytest.raises(UsageError, match="--upstream"):
             checked_upstream(wrong)
+
+
+@pytest.mark.parametrize(
+    ("before", "begins"),
+    [
+        (
+            ["<reminder>Be brief.</reminder>"],
+            "This session is being continued from a previous conversation. Summary:\n",
+        ),
+        ([], "The conversation history before this point was compacted into the following summary:\n"),
+    ],
+)
+async def test_a_programs_own_summary_goes_on_in_the_same_session(
+    tmp_path: Path, before: list[str], begins: str
+) -> None:
+    said: list[str] = []
+    words = "Three files were read."
+    script = [*reads(3), f"<analysis>Long.</analysis><summary>\n{words}\n</summary>", *reads(4)]
+    async with Endpoint(script) as endpoint, httpx2.AsyncClient() as client:
+        program = Program("")
+        async with proxied(endpoint, tmp_path, said, strategy=KEEPS_LITTLE) as running:
+            program.address = running.address
+            for n in range(3):
+                await program.turn(client, f"read {n}")
+            await program.turn(client, "Summarize this conversation.")
+            first = [*before, f"{begins}{words}", "read 4"]
+            program.messages = [
+                {"role": "user", "content": [{"type": "text", "text": one} for one in first[:-1]]}
+            ]
+            await program.turn(client, first[-1])
+        async with proxied(endpoint, tmp_path, said, strategy=KEEPS_LITTLE) as running:
+            program.address = running.address
+            for n in range(3):
+                await program.turn(client, f"read {n}")
+    assert (endpoint.rejected, said) == ([], [])
+    found = [event for event in events(tmp_path) if isinstance(event, CompactionApplied)]
+    assert [(one.summary, one.usage.output_tokens > 0) for one in found] == [(f"{begins}{words}", True)]
+    [line] = proved(tmp_path)
+    assert line.endswith("15 requests: all good")
+
+
+def events(home: Path) -> list[Any]:
+    paths = home.glob(".local/share/prunecli/sessions/*/*.jsonl")
+    return [record.event for path in paths for record in read_log(path).records]
+
+
+async def test_messages_of_the_system_stay_where_the_program_put_them(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with Endpoint(reads(8), judge="off") as endpoint, httpx2.AsyncClient() as client:
+        async with proxied(endpoint, tmp_path, said, strategy=KEEPS_LITTLE) as running:
+            program = Program(running.address)
+            for n in range(8):
+                await program.turn(client, f"read {n}")
+                program.messages.append({"role": "system", "content": f"Note {n}."})
+        sent = endpoint.requests[-1].json["messages"]
+    assert said == []
+    assert len(str(sent)) < len(str(program.messages)) / 2
+    roles = [message["role"] for message in program.messages[: len(sent)]]
+    assert [message["role"] for message in sent] == roles
+    assert [message["content"] for message in sent if message["role"] == "system"] == [
+        f"Note {n}." for n in range(7)
+    ]
+    assert proved(tmp_path)[0].endswith("16 requests: all good")
+
+
+async def test_a_subagent_has_a_session_of_its_own_and_side_requests_have_none(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with (
+        Endpoint([*reads(2), "A title", *reads(1), *reads(1)]) as endpoint,
+        httpx2.AsyncClient() as client,
+    ):
+        async with proxied(endpoint, tmp_path, said) as running:
+            program, side = Program(running.address), Program(running.address, tools=[])
+            subagent = Program(running.address, system="You are a subagent.")
+            for n in range(2):
+                await program.turn(client, f"read {n}")
+            await side.turn(client, "A title for it")
+            await subagent.turn(client, "read 2")
+            await program.turn(client, "read 3")
+            sent = [len(one.runtime.session.context.messages()) for one in running.conversations.all]
+    assert (endpoint.rejected, said) == ([], [])
+    assert sent == [11, 3]
+    assert sorted(line.rpartition(", ")[2] for line in proved(tmp_path)) == [
+        "2 requests: all good",
+        "6 requests: all good",
+    ]
