@@ -45,10 +45,8 @@ class Peer:
 
     def binary(self) -> Path | None:
         """The installed program, if any."""
-        for folder in (root() / self.program, root()):
-            if (found := folder / "node_modules" / ".bin" / self.program).exists():
-                return found
-        return None
+        place = f"node_modules/.bin/{self.program}"
+        return next(iter((*root().glob(place), *root().glob(f"*/{place}"))), None)
 
     def run(self, home: Path, cwd: Path) -> list[str]:
         """Run the three turns. Returns what was printed; raises CalledProcessError."""
