@@ -160,6 +160,8 @@ class _Examination:
             raise RefusedError("", "Input should be a valid dictionary or object to extract fields from")
         shape(message, "", {"role": str}, {"content": None})
         role = message["role"]
+        if role == "system" and self._rules.system_messages:
+            return "user"
         if role == "system":
             raise RefusedError(
                 "",

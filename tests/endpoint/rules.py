@@ -94,6 +94,7 @@ class Rules:
     accepted, None for any. `accounts`: the account of a key; keys that are not named belong to one and the
     same. `signatures` off lets thinking pass unsigned, as local servers do. `old_account`: one from before
     September 2026, where thinking out of its conversation is by default billed and reported instead of refused.
+    `system_messages`: such messages are accepted between others, and read as those of a user.
     `refused`: optional fields that this endpoint refuses, as gateways do (`refusal` is how):
     "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config",
     "compaction", "anthropic-beta" (every value of that header). `summaries`: what a request for a summary
@@ -113,6 +114,7 @@ class Rules:
     signing_key: bytes = b"tests.endpoint"
     accounts: Mapping[str, str] = field(default_factory=dict)
     old_account: bool = False
+    system_messages: bool = False
     refused: tuple[str, ...] = ()
     refusal: str = "Extra inputs are not permitted"
     summaries: Literal["made", "unavailable", "empty"] = "made"

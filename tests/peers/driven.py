@@ -31,7 +31,7 @@ PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": os.environ["PATH
 def answer(request: Any, index: int) -> Reply:
     """Read the file that the prompt names, or delegate that; with a result, be done. Depends on prompts only."""
     tools = {tool["name"]: tool.get("input_schema", {}) for tool in request.get("tools", ())}
-    last = request["messages"][-1]["content"]
+    last = next(one["content"] for one in reversed(request["messages"]) if one["role"] != "system")
     blocks = [{"type": "text", "text": last}] if isinstance(last, str) else last
     text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
     thinking = request.get("thinking", {"type": "adaptive" if request["model"] == BOUND else "disabled"})

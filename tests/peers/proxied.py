@@ -19,7 +19,7 @@ from typing import Any
 from prunecli.model.events import PrunApplied, Rewound
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
-from tests.endpoint import serve
+from tests.endpoint import Rules, serve
 from tests.peers.driven import BOUND, PYTHON, UNBOUND, Run, answer
 from tests.peers.programs import PEERS, Peer
 
@@ -45,7 +45,7 @@ class Outcome:
 def played(peer: Peer, model: str, mode: str, home: Path) -> Outcome:
     """Run thirty turns: "direct", "proxied" or "bound"."""
     home.mkdir(parents=True)
-    with serve(answer) as endpoint:
+    with serve(answer, rules=Rules(system_messages=True)) as endpoint:
         run = Run(peer, home, model, endpoint.base_url, endpoint)
         with _proxy(run, mode) as run.url:
             run.prepare()
