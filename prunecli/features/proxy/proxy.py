@@ -101,7 +101,7 @@ def ways_on(records: Sequence[Record]) -> list[str]:
     return [
         f"{counted(answers, 'answer')} with thinking made after a prune, which is bound to the pruned conversation.",
         "The program sends them in the unpruned one, and the endpoint rejects such thinking. Three ways on:",
-        "* Claude Code leaves out the thinking by itself when it is rejected: start it without the proxy.",
+        "* Claude Code leaves out rejected thinking and tries again, at each request until /compact: just start it.",
         "* For other programs: summarize the whole conversation first (/compact), or begin a new one.",
         "* Go on behind the proxy, with --bound: it leaves out what does not fit.",
     ]
