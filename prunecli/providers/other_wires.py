@@ -16,13 +16,16 @@ SEARCH_ID = "ws_"
 """Begins the id of a search that an endpoint of OpenAI's Responses API ran."""
 
 _THINKING = tuple(f'"{name}":"{OTHER_WIRE}'.encode() for name in ("signature", "data"))
+_THEIRS, _SEARCHED = f'":"{OTHER_WIRE}'.encode(), f'":"{SEARCH_ID}'.encode()
 _SEARCHES = tuple(f'"{name}":"{SEARCH_ID}'.encode() for name in ("id", "tool_use_id"))
 
 
 def for_messages(request: Request) -> Request:
-    """Return the request without the blocks of other protocols. Most requests have none."""
-    messages = tuple(map(_plain, request.messages))
-    return request if messages == request.messages else replace(request, messages=messages)
+    """Return the request without the blocks of other protocols. Most requests have none, and each asks."""
+    for message in request.messages:
+        if _THEIRS in message.canonical or _SEARCHED in message.canonical:
+            return replace(request, messages=tuple(map(_plain, request.messages)))
+    return request
 
 
 def _plain(message: WireMessage) -> WireMessage:

@@ -236,8 +236,8 @@ def _images(response: Response, _: int) -> tuple[State, str]:
 def _cache(response: Response, _: int) -> tuple[State, str]:
     usage = response.usage
     if usage.cache_read_input_tokens is None and usage.cache_creation_input_tokens is None:
-        return "warning", "cache_control is accepted; usage has no cache figures, so savings are unknown"
-    return "ok", "cache_control is accepted, and usage has cache figures"
+        return "warning", "accepted; usage has no cache figures, so savings are unknown"
+    return "ok", "accepted, and usage has cache figures"
 
 
 def _thinking(response: Response, _: int) -> tuple[State, str]:

@@ -54,7 +54,7 @@ async def test_an_endpoint_with_everything_is_told_line_by_line(tmp_path: Path) 
         ("streaming", "tools", "images", "cache", "thinking", "context edits", "effort", "count_tokens"), "ok"
     )
     assert found["streaming"].said.startswith("yes, first token after")
-    assert found["cache"].said == "cache_control is accepted, and usage has cache figures"
+    assert found["cache"].said == "accepted, and usage has cache figures"
     assert found["thinking"].said == "yes, with signatures"
     assert found["count_tokens"].said.startswith("yes, ")
     assert refusals.of(MODEL) == frozenset()
