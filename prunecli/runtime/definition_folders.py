@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from prunecli.agent.front_matter import MAX_BYTES
+from prunecli.config.claude_plugins import ClaudePlugin, Kind
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line
 
-Kind: TypeAlias = Literal["agents", "commands", "output-styles", "skills"]
 Owner: TypeAlias = Literal["project", "user", "prunecli"]
 DefinitionT = TypeVar("DefinitionT")
 
@@ -30,11 +30,13 @@ _OUTSIDE = "a link that leads outside the project"
 
 @frozen
 class Folder:
-    """A folder of definitions. `root` is the project that its links may not leave; None allows any link."""
+    """A folder of definitions. `root` is the project that its links may not leave; None allows any link. `prefix` is
+    put before the names of its definitions."""
 
     path: Path
     owner: Owner
     root: Path | None = None
+    prefix: tuple[str, ...] = ()
 
 
 @frozen
@@ -47,8 +49,9 @@ class Found:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of its path from the folder, without the suffix: `git/commit.md` is ("git", "commit")."""
-        return self.path.relative_to(self.folder.path).with_suffix("").parts
+        """The folder's prefix and the parts of its path from there, without the suffix: `git/commit.md` is ("git",
+        "commit")."""
+        return (*self.folder.prefix, *self.path.relative_to(self.folder.path).with_suffix("").parts)
 
 
 @frozen
@@ -66,8 +69,11 @@ class _Refused:
     line: str
 
 
-def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tuple[Folder, ...]:
-    """Return the folders of a kind, by precedence: those of the project, nearest first, then the user's.
+def folders(
+    kind: Kind, project: Sequence[Path], config: Path, home: Path, plugins: Sequence[ClaudePlugin] = ()
+) -> tuple[Folder, ...]:
+    """Return the folders of a kind, by precedence: those of the project, nearest first, then the user's, then those
+    of plugins, whose commands are called `/PLUGIN:NAME`.
 
     `project` are the folders from its root down to the working directory, () if it is not trusted.
     """
@@ -78,7 +84,12 @@ def folders(kind: Kind, project: Sequence[Path], config: Path, home: Path) -> tu
         for hidden in (".prunecli", ".claude")
         if folder / hidden / kind not in users
     ]
-    return (*of_project, *(Folder(path, "user") for path in users))
+    of_plugins = [
+        Folder(path, "user", plugin.root, (plugin.name,) if kind == "commands" else ())
+        for plugin in plugins
+        for path in plugin.folders(kind)
+    ]
+    return (*of_project, *(Folder(path, "user") for path in users), *of_plugins)
 
 
 class Shelf(Generic[DefinitionT]):

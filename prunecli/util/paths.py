@@ -86,6 +86,11 @@ class Places:
         return self.config / "plugins"
 
     @property
+    def claude_plugins(self) -> Path:
+        """The installed plugins of Claude Code, one folder for each, and their register."""
+        return self.data / "claude-plugins"
+
+    @property
     def user_tools(self) -> Path:
         """The user's own tools for the model, as NAME.py."""
         return self.config / "tools"

@@ -8,9 +8,10 @@ definition. As in Claude Code, settings are read only at startup, by /reload and
 import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from prunecli.config.claude_plugins import ROOT_VARIABLE, usable
 from prunecli.features.hooks.names import MODES, tool_name
 from prunecli.features.hooks.replies import Ran, Reply, reply_of
 from prunecli.features.hooks.runs import chosen, run_hook
@@ -87,9 +88,8 @@ class Hooking(Part):
         """Whether any source may contain hooks. Opens no files."""
         setup, config = self.runtime.setup, self.runtime.config
         names = [folder / name for folder in down_to(setup.cwd) for name in PROJECT_FILES]
-        return config.section("hooks").any or any(
-            map(os.path.lexists, (*names, setup.places.home / USER_FILE))
-        )
+        own = (setup.places.home / USER_FILE, setup.places.claude_plugins)
+        return config.section("hooks").any or any(map(os.path.lexists, (*names, *own)))
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -118,6 +118,10 @@ class Hooking(Part):
             for path in (folder / name for name in PROJECT_FILES):
                 if path != user and not leads_outside(path, setup.cwd):
                     found.append(read_source(path, os.path.relpath(path, setup.cwd), folder, folder))
+        for plugin in usable(setup.places, self.runtime.config.plugins.disabled):
+            for path in plugin.hook_files():
+                if read := read_source(path, f"plugin {plugin.name}", setup.cwd, plugin.root):
+                    found.append(replace(read, definition=None, plugin=str(plugin.root)))
         return [one for one in found if one and (one.hooks or one.problems)]
 
     @property
@@ -196,10 +200,10 @@ class Hooking(Part):
         if not self.sources:
             return []
 
-        found: dict[tuple[str, str], tuple[Hook, Path]] = {}  # the user's come first
+        found: dict[tuple[str, str], tuple[Hook, Source]] = {}  # the user's come first
         for one in filter(self.runs, self.sources):
             for hook in chosen(one.hooks, event, *names):
-                found.setdefault((str(one.folder), hook.command), (hook, one.folder))
+                found.setdefault((one.plugin or str(one.folder), hook.command), (hook, one))
         if not found:
             return []
         session, setup = self.runtime.session, self.runtime.setup
@@ -213,20 +217,21 @@ class Hooking(Part):
             **fields,
         }
         waited = [one for one in found.values() if not one[0].background]
-        for hook, folder in found.values():
+        for hook, source in found.values():
             if hook.background:
-                self._tasks.start(self._later(hook, folder, given))
+                self._tasks.start(self._later(hook, source, given))
         if not waited:
             return []
         session.tell(HooksRunning(event))
         try:
-            return list(await asyncio.gather(*(self._one(hook, folder, given) for hook, folder in waited)))
+            return list(await asyncio.gather(*(self._one(hook, source, given) for hook, source in waited)))
         finally:
             session.tell(HooksRunning(""))
 
-    async def _one(self, hook: Hook, folder: Path, given: Mapping[str, Any]) -> Reply:
-
-        env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(folder))}
+    async def _one(self, hook: Hook, source: Source, given: Mapping[str, Any]) -> Reply:
+        env = {**self.runtime.setup.approved_env, **dict.fromkeys(VARIABLES, str(source.folder))}
+        if source.plugin:
+            env[ROOT_VARIABLE] = source.plugin
         if hook.url:
             web = web_of(self.runtime.config, self.runtime.setup.environ)
             ran: Ran = await resolved(POST)(hook, given, env=env, web=web)
@@ -246,8 +251,8 @@ class Hooking(Part):
         if reply.stop is not None and self.stop is None:
             self.stop = one_line(reply.stop) or f"a hook stopped the run: {one_line(hook.name)}"
 
-    async def _later(self, hook: Hook, folder: Path, given: Mapping[str, Any]) -> None:
-        self.tell_model([await self._one(hook, folder, given)])
+    async def _later(self, hook: Hook, source: Source, given: Mapping[str, Any]) -> None:
+        self.tell_model([await self._one(hook, source, given)])
 
     def say(self, text: str) -> None:
         """Tell the user; a task tells it in the session that started the task."""

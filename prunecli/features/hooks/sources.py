@@ -20,7 +20,7 @@ class Source:
 
     `definition` is what an approval covers: the hooks as written, and the contents of the project's scripts that they
     run. It is None for the user's own configuration, which needs no approval. `owner` is the directory that an
-    approval applies to.
+    approval applies to. `plugin` is the folder of the plugin of Claude Code that brings the hooks, "" for none.
     """
 
     label: str
@@ -29,6 +29,7 @@ class Source:
     hooks: tuple[Hook, ...]
     problems: tuple[str, ...] = ()
     definition: Json = None
+    plugin: str = ""
 
     def lines(self) -> list[str]:
         """Return one line for each hook, for the question that approves them."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from prunecli.config.claude_plugins import usable
 from prunecli.config.effective import Config
 from prunecli.features.mcp.definition import Definition, OAuth
 from prunecli.features.mcp.mcp_json import FILE, MAX_BYTES, Found, read_servers
@@ -59,6 +60,9 @@ class McpDefinitions:
             problems.append(
                 f"{project.pop(name).origin}: {name}: ignored, config.toml has a server of this name"
             )
+        for found in self._plugins(config):
+            problems += found.problems
+            own = {one.name: one for one in found.definitions if one.name not in project} | own
         approved = {name for name, one in project.items() if self._approved(one)}
         if trusted and project and (problem := self._approvals.problem):
             problems.append(problem)
@@ -100,6 +104,16 @@ class McpDefinitions:
             # npx, python -m and others find programs in the directory that they start in.
             return replace(made, cwd=str(self._places.home))
         return made
+
+    def _plugins(self, config: Config) -> Iterator[Found]:
+        """Yield the servers of Claude Code's plugins, which the user approved with them."""
+        for plugin in usable(self._places, config.plugins.disabled):
+            try:
+                data = plugin.servers()
+            except ConfigError as error:
+                yield Found(problems=(_line(error),))
+                continue
+            yield read_servers(data, self._cwd, f"plugin {plugin.name}", str(plugin.root))
 
     def _project_files(self) -> Iterator[Found]:
         for folder in down_to(self._cwd):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from prunecli.config.claude_plugins import ROOT_VARIABLE
 from prunecli.features.mcp.definition import DEFAULT_TIMEOUT, Definition, OAuth, Transport, name_problem
 from prunecli.util.errors import ConfigError
 
@@ -36,8 +37,9 @@ class Found(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-def read_servers(data: bytes, folder: Path, shown: str) -> Found:
-    """Return the servers of a file in `folder`. `shown` is its name for messages. Raises nothing."""
+def read_servers(data: bytes, folder: Path, shown: str, plugin: str = "") -> Found:
+    """Return the servers of a file in `folder`. `shown` is its name for messages; `plugin` is the folder of the
+    plugin of Claude Code that brings it, "" for none. Raises nothing."""
     try:
         servers = parse(data, shown)[SERVERS]
     except ConfigError as error:
@@ -48,7 +50,7 @@ def read_servers(data: bytes, folder: Path, shown: str) -> Found:
             problems.append(f"{shown}: {SERVERS}: more than {MAX_SERVERS}; the rest is ignored")
             break
         try:
-            definitions.append(definition_of(name, entry, folder, shown))
+            definitions.append(definition_of(name, entry, folder, shown, plugin))
         except ConfigError as error:
             problems.append(f"{error.message} ({error.hint})" if error.hint else error.message)
     return Found(tuple(definitions), tuple(problems))
@@ -79,15 +81,15 @@ def parse_json(data: bytes, shown: str) -> Any:
         raise ConfigError(f"{shown}: not JSON") from None
 
 
-def definition_of(name: str, entry: Any, folder: Path, shown: str) -> Definition:
+def definition_of(name: str, entry: Any, folder: Path, shown: str, plugin: str = "") -> Definition:
     """Return the definition of one entry of a file in `folder`. Raises ConfigError."""
-    return _Entry(name, entry, folder, shown).definition()
+    return _Entry(name, entry, folder, shown, plugin).definition()
 
 
 class _Entry:
     """One server of the file. Each method raises a ConfigError that names file, server and key."""
 
-    def __init__(self, name: str, entry: Any, folder: Path, shown: str) -> None:
+    def __init__(self, name: str, entry: Any, folder: Path, shown: str, plugin: str) -> None:
         if problem := name_problem(name):
             raise ConfigError(f"{shown}: {problem}")
         self._named = Definition(name, origin=shown)
@@ -95,6 +97,7 @@ class _Entry:
             raise self._named.error("", "expected an object")
         self._entry: dict[str, Any] = entry
         self._folder = folder
+        self._plugin = plugin
 
     def definition(self) -> Definition:
         entry = self._entry
@@ -105,6 +108,8 @@ class _Entry:
         env = self._texts("env")
         if local:
             env.setdefault("CLAUDE_PROJECT_DIR", str(self._folder))
+            if self._plugin:
+                env.setdefault(ROOT_VARIABLE, self._plugin)
         made = Definition(
             self._named.name,
             transport,
@@ -135,6 +140,7 @@ class _Entry:
     def _filled(self, key: str, value: Any) -> str:
         if not isinstance(value, str):
             raise self._named.error(key, "expected a string")
+        value = value.replace(f"${{{ROOT_VARIABLE}}}", self._plugin) if self._plugin else value
         return _PROJECT.sub(lambda _: str(self._folder), value)
 
     def _list(self, key: str, value: Any) -> Iterator[str]:

@@ -30,9 +30,8 @@ class McpServers(RemoteServers):
         """Tell of unusable definitions, and ask about servers that need approval, or name them if `headless`."""
         host, setup = self.host, self.host.setup
         folders = down_to(setup.cwd) if setup.trusted else ()
-        if not host.config.section("mcp") and not any(
-            os.path.lexists(folder / PROJECT_FILE) for folder in folders
-        ):
+        files = [setup.places.claude_plugins, *(folder / PROJECT_FILE for folder in folders)]
+        if not host.config.section("mcp") and not any(map(os.path.lexists, files)):
             return
         made: type[McpDefinitions] = resolved(DEFINITIONS)
         found = made(setup.places, setup.cwd).current(host.config, trusted=setup.trusted)

@@ -345,7 +345,8 @@ def configured(runtime: Host) -> Sequence[Wanted]:
     """Return the servers of the configuration and the project, with the reasons why some are not started."""
     setup, trusted = runtime.setup, runtime.gatekeeper.trusted
     project = trusted and any(os.path.lexists(folder / PROJECT_FILE) for folder in down_to(setup.cwd))
-    if not runtime.config.section("mcp") and not project:
+    plugins = trusted and os.path.lexists(setup.places.claude_plugins)
+    if not (runtime.config.section("mcp") or project or plugins):
         return ()
     made: type[McpDefinitions] = resolved(DEFINITIONS)
     found = made(setup.places, setup.cwd).current(runtime.config, trusted=trusted)

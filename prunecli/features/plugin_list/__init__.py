@@ -11,7 +11,7 @@ def install(app: "App") -> None:
     app.subcommand(
         "plugins",
         "prunecli.features.plugin_list.subcommand:app",
-        "List plugins and features: what they bring, and which are off.",
+        "List plugins and features; add, update and remove plugins of Claude Code.",
         flags=("--config", "--set", "--trust"),
     )
     app.check("prunecli.features.plugin_list.listing:findings")

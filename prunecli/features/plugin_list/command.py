@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Choice, Choose, Effect, Say, Table
 from prunecli.config.plugins import approve, revoke
-from prunecli.features.plugin_list.listing import HEADINGS, RIGHT, rows
+from prunecli.features.plugin_list.listing import HEADINGS, RIGHT, all_rows
 from prunecli.features.plugin_list.part import PluginApprovals
 from prunecli.plugins.discovery import Found
 from prunecli.runtime import Runtime
@@ -35,7 +35,15 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
             f"/plugins {arguments}: unknown argument", "/plugins lists, /plugins approve, /plugins revoke"
         )
     note = "/plugins approve to let this project's plugins run" if part.waiting else ""
-    return [Table("Plugins and features", HEADINGS, tuple(rows(runtime.config.installed)), RIGHT, note)]
+    return [
+        Table(
+            "Plugins and features",
+            HEADINGS,
+            tuple(all_rows(runtime.setup.places, runtime.config)),
+            RIGHT,
+            note,
+        )
+    ]
 
 
 def approval(part: PluginApprovals) -> Sequence[Effect]:

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from prunecli.config import claude_plugins
 from prunecli.config.effective import Config
 from prunecli.plugins.app import Brought, Installed
 from prunecli.plugins.installing import DISABLED
 from prunecli.providers.registry import Finding
+from prunecli.util.paths import Places
 
 HEADINGS = ("name", "kind", "state", "ms", "brings", "from")
 RIGHT = (3,)
+CHANGED = "off: its copy differs from what you approved; add it again"
+KINDS: tuple[claude_plugins.Kind, ...] = ("commands", "agents", "skills")
 
 _IN_WORDS: Mapping[str, Callable[[Brought], str]] = {
     "tool": lambda one: one.name,
@@ -49,8 +53,29 @@ def _brings(installed: Installed, owner: str) -> Iterator[str]:
         yield in_words(one) if in_words else kind
 
 
-def as_json(installed: Installed) -> list[dict[str, Any]]:
-    return [dict(zip(HEADINGS, row, strict=True)) for row in rows(installed)]
+def all_rows(places: Places, config: Config) -> list[tuple[str, ...]]:
+    """Return a row for each plugin and feature, those of Claude Code first."""
+    return [*_of_claude(places, config), *rows(config.installed)]
+
+
+def _of_claude(places: Places, config: Config) -> Iterator[tuple[str, ...]]:
+    for one in claude_plugins.installed(places):
+        commit = f" {one.commit[:12]}" if one.commit else ""
+        off = DISABLED if one.name in config.plugins.disabled else "" if one.is_unchanged else CHANGED
+        brings = "" if off == CHANGED else ", ".join(_parts(one))
+        yield one.name, "Claude Code", off or "on", "", brings, one.source + commit
+
+
+def _parts(one: claude_plugins.ClaudePlugin) -> Iterator[str]:
+    yield from (kind for kind in KINDS if any(folder.is_dir() for folder in one.folders(kind)))
+    if any(path.is_file() for path in one.hook_files()):
+        yield "hooks"
+    if one.server_table():
+        yield "MCP servers"
+
+
+def as_json(places: Places, config: Config) -> list[dict[str, Any]]:
+    return [dict(zip(HEADINGS, row, strict=True)) for row in all_rows(places, config)]
 
 
 def findings(config: Config) -> list[Finding]:

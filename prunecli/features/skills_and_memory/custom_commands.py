@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from prunecli.agent.asking import Asked
+from prunecli.config.claude_plugins import usable
 from prunecli.context.impact import impact
 from prunecli.features.skills_and_memory.command_files import CustomCommand, Shell, command_of
 from prunecli.features.skills_and_memory.skill_files import Skill
@@ -52,7 +53,8 @@ class CustomCommands:
         setup = self._host.setup
         project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
         own = Folder(setup.places.shipped_data / "commands", "prunecli")
-        found = self._shelf.look((own, *folders("commands", project, setup.places.config, setup.places.home)))
+        where = setup.places.config, setup.places.home, usable(setup.places, setup.config.plugins.disabled)
+        found = self._shelf.look((own, *folders("commands", project, *where)))
         by_name: dict[str, CustomCommand] = {}
         hidden = []
         for command in found.definitions:

@@ -12,6 +12,7 @@ from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from prunecli.config.claude_plugins import usable
 from prunecli.model.events import UserMessage
 from prunecli.model.requests import PREAMBLE
 from prunecli.plugins.app import resolved
@@ -93,7 +94,8 @@ class Extensions(Part):
         project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
         bases = [places.config, places.home / ".claude"]
         bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
-        new = PREAMBLE not in session.context.settings
+        plugins = usable(places, setup.config.plugins.disabled)
+        new = PREAMBLE not in session.context.settings and not plugins
         self._absent = (
             session if new and not any(os.path.lexists(base / "skills") for base in bases) else None
         )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from prunecli.agent.gatekeeper import SessionGatekeeper
+from prunecli.config.claude_plugins import usable
 from prunecli.features.skills_and_memory.skill_files import MARKER, Skill, listing, news, skill_of, told
 from prunecli.model.events import UserMessage
 from prunecli.model.notes import notice, notice_parts
@@ -34,7 +35,8 @@ class Skills:
         """Check the folders again. Files are read only if they are new or changed."""
         cwd, places = self._setup.cwd, self._setup.places
         project = down_to(cwd) if self._gatekeeper.trusted else ()
-        shelved = self._shelf.look(folders("skills", project, places.config, places.home))
+        plugins = usable(places, self._setup.config.plugins.disabled)
+        shelved = self._shelf.look(folders("skills", project, places.config, places.home, plugins))
         if shelved is not self._shelved or not self.looked:
             self._use(shelved)
         self.looked = True

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from prunecli.config.claude_plugins import usable
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block
 from prunecli.model.requests import PREAMBLE
@@ -69,7 +70,8 @@ class Tasks(Part):
         project = down_to(setup.cwd) if self.host.gatekeeper.trusted else ()
         bases = [places.config, places.home / ".claude"]
         bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
-        new = PREAMBLE not in session.context.settings
+        plugins = usable(places, setup.config.plugins.disabled)
+        new = PREAMBLE not in session.context.settings and not plugins
         self._absent = (
             session if new and not any(os.path.lexists(base / "agents") for base in bases) else None
         )

@@ -15,6 +15,7 @@ from json import dumps
 from pathlib import Path
 
 from prunecli.agent.decide import Done, Limits, at_rest
+from prunecli.config.claude_plugins import usable
 from prunecli.config.credentials import keys_of, misses_key
 from prunecli.features.subagents import task_view
 from prunecli.features.subagents.definitions import (
@@ -106,7 +107,8 @@ class Subagents:
         project's subagents are included only if it is trusted."""
         cwd, places = self._host.setup.cwd, self._host.setup.places
         project = down_to(cwd) if self._host.gatekeeper.trusted else ()
-        shelved = self._shelf.look(folders("agents", project, places.config, places.home))
+        plugins = usable(places, self._host.config.plugins.disabled)
+        shelved = self._shelf.look(folders("agents", project, places.config, places.home, plugins))
         return chosen(shelved.definitions), shelved.problems
 
     def listed(self) -> tuple[str, ...]:
