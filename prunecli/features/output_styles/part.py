@@ -6,6 +6,7 @@ from typing import Annotated
 
 from prunecli.agent.front_matter import flag, read, text
 from prunecli.agent.system_prompt import style_in, style_text
+from prunecli.config.claude_plugins import usable
 from prunecli.model.requests import system_texts
 from prunecli.runtime.definition_folders import Found, Shelf, Shelved, folders
 from prunecli.runtime.host import Host
@@ -59,7 +60,9 @@ class OutputStyles(Part):
     def _look(self) -> Shelved[Style]:
         setup = self.host.setup
         project = down_to(setup.cwd) if self.host.gatekeeper.trusted else ()
-        return self._shelf.look(folders("output-styles", project, setup.places.config, setup.places.home))
+        plugins = usable(setup.places, self.host.config.plugins.disabled)
+        where = setup.places.config, setup.places.home, plugins
+        return self._shelf.look(folders("output-styles", project, *where))
 
     def styles(self) -> dict[str, Style]:
         """Return the styles by name in small letters. Reads folders."""
