@@ -261,9 +261,10 @@ class Choices:
 
     def known_price(self, model: str, usage: Usage) -> float | None:
         """Return the cost of this usage in USD, or None without a known price. Prices that the session recorded apply
-        on other endpoints too."""
+        on other endpoints too. A lifetime that the endpoint reported is in the usage; else the one asked for
+        applies."""
         info = self.info_of(model) if model else self.model
-        return cost(usage, with_prices(info, listed_prices(self.settings.get(PRICES))), self.cache_ttl)
+        return cost(usage, with_prices(info, listed_prices(self.settings.get(PRICES))), self._wanted_ttl)
 
     def _chosen(self) -> tuple[Chosen, ...]:
         return tuple(chosen(self.config, name) for name in self.config.pruning.strategies)
