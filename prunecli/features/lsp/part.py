@@ -52,11 +52,11 @@ class AfterEdits(Part):
             self._servers = {}
 
     async def close(self) -> None:
+        for _, check in self._late:
+            check.cancel()  # so that the end waits for no answer
+        await self._work.close()
         if self._head is self:
             await asyncio.gather(*(one.close() for one in self._servers.values() if one))
-        for _, check in self._late:
-            check.cancel()
-        await self._work.close()
 
     def status_rows(self) -> Sequence[tuple[str, str]]:
         found = [one for one in self._head._servers.values() if one]

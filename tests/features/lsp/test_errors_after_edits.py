@@ -1,5 +1,6 @@
 """New errors of language servers after an edit: only what is new, in bounded time, whatever a server does."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -134,6 +135,15 @@ async def test_a_server_that_fails_is_named_once_and_left_alone(tmp_path: Path, 
         f"No errors from fake any more: it {why}. /reload tries again"
     ]
     await runtime.close()
+
+
+async def test_the_end_of_the_program_waits_for_no_answer(tmp_path: Path) -> None:
+    runtime = begun(tmp_path, [edit("one", "bugone"), says("Done.")], "hang", wait=0)
+    (tmp_path / "work/a.toy").write_text("one")
+    await runtime.submit("go")
+    part = runtime.parts.of(AfterEdits)
+    assert [check.done() for _, check in part._late] == [False]
+    await asyncio.wait_for(runtime.close(), part.limits[0] / 2)
 
 
 @pytest.mark.parametrize("how", ["exit", "lies"])
