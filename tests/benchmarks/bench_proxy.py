@@ -88,7 +88,7 @@ async def measured(messages: int) -> dict[str, Any]:
                 for name, address in (
                     ("direct", served.address),
                     ("proxy", running.address),
-                    ("bare", f"{running.address}/elsewhere"),
+                    ("bare", f"{running.address}/v1/elsewhere?"),
                 ):
                     program.address = address
                     taken[name].append(await first_byte(client, program))
