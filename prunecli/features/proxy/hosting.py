@@ -154,7 +154,7 @@ async def _attached(
 ) -> None:
     """Answer the lines of one `prunecli attach`: `{}` by the conversations, `{"id", "event"}` by the `{"seq"}` of its
     record or by `{"error"}`."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, asyncio.CancelledError):  # canceled as the proxy ends
         while line := await reader.readline():
             asked = json.loads(line)
             answer = (

@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from prunecli.features.proxy.sockets import connection
 from tests.endpoint import (
     BrokenChunk,
     Close,
@@ -194,6 +195,17 @@ async def turns(program: Program, count: int) -> None:
     async with httpx2.AsyncClient(timeout=None) as client:
         for number in range(count):
             await program.turn(client, f"read {number}")
+
+
+def test_a_proxy_that_ends_under_an_open_attach_says_nothing_of_it(tmp_path: Path) -> None:
+    with serve([]) as endpoint:
+        process, _ = start_proxy(tmp_path, endpoint.base_url)
+        [path] = tmp_path.glob(".local/share/prunecli/proxies/*.sock")
+        with connection(path) as ask:
+            assert ask({}) == {"conversations": []}
+            said = end(process)
+    assert "Traceback" not in said
+    assert "Error" not in said
 
 
 async def test_a_damaged_session_costs_the_program_nothing(tmp_path: Path) -> None:
