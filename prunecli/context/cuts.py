@@ -47,10 +47,12 @@ def cut(view: View, head: Entry, call: ToolUse, texts: Sequence[LongText]) -> Ed
 
 class _Candidate(NamedTuple):
     """A call with its long texts, the least likely to be quoted first: each with raw tokens and the probability, by
-    age, that it or one before it is quoted."""
+    age, that it or one before it is quoted. `made` are the edits so far, by the number of texts that they leave out.
+    """
 
     call: ToolUse
     texts: tuple[tuple[LongText, int, tuple[float, ...]], ...]
+    made: dict[int, Edit | None]
 
 
 def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Worth) -> list[Edit]:
@@ -60,13 +62,17 @@ def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Wo
     )
     edits = list[Edit]()
     for exchange in view.exchanges:
+        if not (found := facts[exchange]):
+            continue
         age = len(ages) - bisect_right(ages, exchange.seq)
-        if not (found := facts[exchange]) or age < numbers.min_age:
+        if age < numbers.min_age:
             continue
         at = max(0, bisect_right(numbers.ages, age) - 1)
-        for call, texts in found:
-            gone = texts[: _most_gaining(texts, at, worth)]
-            if gone and (edit := cut(view, exchange.head, call, [text for text, *_ in gone])):
+        for call, texts, made in found:
+            count = _most_gaining(texts, at, worth)
+            if count and count not in made:
+                made[count] = cut(view, exchange.head, call, [text for text, *_ in texts[:count]])
+            if count and (edit := made[count]):
                 edits.append(edit)
     return edits
 
@@ -96,5 +102,5 @@ def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> tuple[
             whole += raw
             texts.append((text, raw, numbers.input_odds(text.kind, whole)))
         if texts:
-            found.append(_Candidate(call, tuple(texts)))
+            found.append(_Candidate(call, tuple(texts), {}))
     return tuple(found)

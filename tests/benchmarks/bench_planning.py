@@ -75,6 +75,8 @@ class Session:
         given = (
             {"path": f"src/file_{self.chance.randrange(60)}.py"} if tool != "bash" else {"command": "make"}
         )
+        if tool in ("edit", "write"):
+            given |= {"old_string": self.words(600), "new_string": self.words(700)}
         use = f"toolu_{self.calls}"
         said = (Text(self.words(100)), ToolUse(use, tool, given))
         self.add(AssistantMessage(said, "m", "tool_use", Usage(self.context.counts.length.chars // 4, 50)))

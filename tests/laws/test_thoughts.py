@@ -52,6 +52,7 @@ STEPS = (
     "answer",
     "call",
     "clear",
+    "cut",
     "drop",
     "strip",
     "old",
@@ -134,6 +135,7 @@ class Play:
         context = self.context
         results = [entry.seq for entry in context.entries.values() if entry.kind == "result"]
         heads = [exchange.seq for exchange in context.exchanges]
+        calls = [(exchange.seq, call.id) for exchange in context.exchanges for call in exchange.calls]
         first = context.items[0] if context.items else None
         match what:
             case "ask":
@@ -147,6 +149,9 @@ class Play:
             case "clear" if results:
                 seq = results[pick % len(results)]
                 self.prune([Edit("clear", seq, None, f"[cleared {pick % 2}]")])
+            case "cut" if calls:
+                seq, use = calls[pick % len(calls)]
+                self.prune([Edit("cut", seq, use, f'{{"path":"{pick % 2}"}}', 9, 3)])
             case "drop" | "strip" if heads:
                 self.prune([Edit("drop" if what == "drop" else "strip", heads[pick % len(heads)])])
             case "old" if edits := old_thinking(View(context, 200_000)):

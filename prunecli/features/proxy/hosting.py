@@ -86,7 +86,8 @@ def runtime_for(
     environ: dict[str, str], strategy: str, cwd: Path | None = None, clock: Clock = system_clock
 ) -> Runtime:
     """Return a runtime for a session behind a proxy, for the proxy or for `attach`. Raises PrunecliError."""
-    sets = [f"model.name={MODEL}", "compaction.enabled=false"]  # summaries are the program's own
+    # Summaries are the program's own, and nothing here can refuse to write a placeholder that its model copied.
+    sets = [f"model.name={MODEL}", "compaction.enabled=false", "pruning.inputs.enabled=false"]
     if strategy:
         sets.append(f"pruning.strategy={strategy}")
     runtime = make_runtime(Launch(sets=tuple(sets), cwd=cwd), environ, clock)
