@@ -61,6 +61,7 @@ SLOW = tuple(
         *("features/proxy/test_bound", "mcp/test_hub", "mcp/test_real_servers", "proposals/test_crashing"),
         *(
             "proposals/test_equality",
+            "quality/",
             "providers/test_clouds",
             "providers/test_demo_tour",
             "providers/test_lazy_import",

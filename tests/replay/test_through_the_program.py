@@ -149,7 +149,8 @@ async def with_everything(path: Path, folder: Path, *, inputs: bool) -> Counter[
     assert again == program, path.name
     assert [usage for _, usage in before.requests] == [usage for _, usage in program.requests], path.name
     assert (before.edits, before.spilled) == (program.edits, program.spilled), path.name
-    assert before.cost == pytest.approx(program.cost + paid), path.name
+    question = 150 * 3.0 / 1e6  # at most, of each summary: a replay leaves it out
+    assert 0 <= round(program.cost + paid - before.cost, 9) <= len(made) * question, path.name
     return kinds
 
 
