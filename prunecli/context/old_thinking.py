@@ -6,8 +6,9 @@ nothing is cached costs nothing. Repeated in a warm period, it made models forge
 moment. Source: the service's documentation of preserved thinking, and its report of April 2026 on lost thinking.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from prunecli.context.exchange import Exchange
 from prunecli.context.lost_thinking import ThinkingSum, has_thinking
 from prunecli.context.state import Context
 from prunecli.context.thoughts import thinks
@@ -26,11 +27,14 @@ def old_thinking(view: View) -> list[Edit]:
     """
     context, found = view.context, list[Edit]()
     recent, scale = view.turn_start(RECENT_TURNS), context.counts.scale
+    thought: Mapping[Exchange, bool] = view.measured(
+        "old thinking", lambda exchange: has_thinking(exchange.head)
+    )
     for exchange in context.exchanges:
         seq, head = exchange.seq, exchange.head
-        if seq > recent or (has_thinking(head) and view.locked(head)):
+        if seq > recent or (thought[exchange] and view.locked(head)):
             break
-        if has_thinking(head) and seq not in view.pending and thinks(context, seq):
+        if thought[exchange] and seq not in view.pending and thinks(context, seq):
             whole = scale.tokens(*context.counts.amount(head))
             seen = 0 if seq in context.unseen.dropped else scale.tokens(*context.counts.thinking(head))
             found.append(Edit("strip", seq, None, None, whole, whole - seen))
