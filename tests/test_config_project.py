@@ -231,6 +231,7 @@ def test_what_a_project_may_set_is_written_down_here():
     assert {key for key in allowed if not key.startswith(("pruning.", "compaction."))} == {
         *("tools.enabled", "tools.bash_timeout", "permissions.mode", "permissions.ask", "permissions.deny"),
         *("sandbox.mode", "sandbox.network", "ui.theme", "ui.mouse", "ui.show_thinking"),
+        "output_style.name",  # a trusted project gives instructions anyway
     }
 
 

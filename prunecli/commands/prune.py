@@ -20,7 +20,7 @@ USAGE = (
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Prune what the strategy allows, or entries: /prune 17 20-24 [memo TEXT] or [input]. /prune preview shows it."""
+    """Prune what the strategy allows (preview shows it), or entries: /prune 17 20-24 [memo TEXT | input]."""
     if arguments not in ("", "preview"):
         named, marker, memo = f"{arguments} ".partition(" memo ")
         if marker and not memo.strip():

@@ -30,7 +30,7 @@ WORKING = Chosen("bubblewrap", "/bwrap")
 class Marked(Sandbox):
     """A sandbox that only sets a variable, and counts how often it was tried."""
 
-    def confine(self, *, granted: bool, reads: bool = False):
+    def confine(self, *, granted: bool, reads: bool = False, online: bool = True):
         @asynccontextmanager
         async def confined(
             argv: Sequence[str], *, cwd: str, env: Mapping[str, str], command: str
