@@ -8,6 +8,7 @@ argparse and getopt support neither a flag with an optional value nor a first wo
 import json
 import math
 import re
+import shlex
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -207,37 +208,68 @@ _BEFORE: Mapping[str, frozenset[str]] = {
 _GROUPS = ("sessions", "config")
 """The subcommands with subcommands of their own."""
 
-_OTHER_AGENTS = {
-    "--dangerously-skip-permissions": "--permission-mode auto runs everything except what deny rules block",
+_AUTO = "--permission-mode auto runs everything except what deny rules block"
+_OTHER_AGENTS: Mapping[str, str] = {
+    **dict.fromkeys(("--dangerously-skip-permissions", "--full-auto", "--yolo", "-y"), _AUTO),
     "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
-    "--full-auto": "--permission-mode auto runs everything except what deny rules block",
-    "--yolo": "--permission-mode auto runs everything except what deny rules block",
-    "--mode": "use --permission-mode",
-    "--approval-mode": "use --permission-mode",
+    "--mode": "use --permission-mode, or --output-format with -p",
+    **dict.fromkeys(("--approval-mode", "--ask-for-approval", "-a"), "use --permission-mode"),
+    "-s": "use --sandbox MODE, or --resume ID for a session",
     "--allowedTools": "use --allowed-tools",
     "--disallowedTools": "use --disallowed-tools",
+    "-m": "use --model",
+    "--provider": "use --model NAME, with --base-url URL for another server",
+    **dict.fromkeys(("--models", "--list-models"), "/model in prunecli lists them"),
+    **dict.fromkeys(("--thinking", "--variant"), "use --effort"),
+    "--api-key": "prunecli login saves a key",
+    **dict.fromkeys(("--prompt", "--prompt-interactive", "-i"), 'write it without a flag: prunecli "fix it"'),
+    **dict.fromkeys(("--image", "--file", "-f"), "name it in the prompt: @FILE"),
+    **dict.fromkeys(("--cd", "-C"), "change the directory first: cd DIR && prunecli"),
+    "--include-directories": "use --add-dir",
+    **dict.fromkeys(("--json", "--verbose"), "use -p --output-format stream-json"),
+    "-o": "use --output-format",
+    **dict.fromkeys(("--debug", "-d"), "prunecli doctor checks the setup"),
+    "-v": "use --version",
+    "--last": "use --continue",
+    "--session": "use --resume ID",
+    "--fork-session": "use --fork",
+    "--list-sessions": "prunecli sessions list",
+    **dict.fromkeys(("--export", "--share"), "prunecli sessions export ID"),
+    **dict.fromkeys(("--settings", "--profile"), "use --config FILE or --set KEY=VALUE"),
+    "--mcp-config": "prunecli mcp add-json NAME JSON",
+    **dict.fromkeys(("--agent", "--agents"), "/agents in prunecli lists them"),
+    **dict.fromkeys(
+        ("--extension", "--extensions", "-e", "-l", "--list-extensions"), "prunecli plugins list"
+    ),
+    **dict.fromkeys(("--ide", "--acp", "--experimental-acp"), "prunecli acp serves an editor"),
 }
 """Hints for flags that people know from other agents."""
 _THEIR_COMMANDS: Mapping[str, str] = {
     "agent": "prunecli",
     "agents": "/agents in prunecli",
-    "auth": "prunecli login",
     "chat": "prunecli",
+    "completion": "prunecli --show-completion",
     "exec": "prunecli -p PROMPT",
+    "export": "prunecli sessions export ID",
+    "extensions": "prunecli plugins",
     "install": "pip install prunecli, or uv tool install prunecli",
-    "list": "prunecli sessions list",
-    "ls": "prunecli sessions list",
+    **dict.fromkeys(("list", "ls"), "prunecli sessions list"),
     "models": "prunecli config show model, or /model in prunecli",
+    "logout": "prunecli login, which replaces the key",
+    "plugin": "prunecli plugins",
     "resume": "prunecli resume",
+    "review": "/review in prunecli",
     "run": "prunecli -p PROMPT",
+    "serve": "prunecli acp for an editor, or prunecli proxy for another agent",
     "session": "prunecli sessions",
-    "setup": "prunecli login",
-    "stats": "prunecli sessions stats",
+    **dict.fromkeys(("auth", "setup", "setup-token"), "prunecli login"),
+    **dict.fromkeys(("stats", "usage"), "prunecli sessions stats"),
     "uninstall": "pip uninstall prunecli, or uv tool uninstall prunecli",
     "upgrade": "prunecli update",
-    "usage": "prunecli sessions stats",
 }
 """What stands here for the subcommands of other agents."""
+_SECOND = ("list", "login", "logout", "install", "create", "bash", "fish", "zsh")
+"""What follows such a subcommand and does not begin a prompt."""
 
 
 class CommandLine(NamedTuple):
@@ -282,8 +314,8 @@ def read(words: Sequence[str]) -> CommandLine:
             seen.append(flag.name)
             _take(flag, text, given)
     made = _launch(given, " ".join(prompt))
-    if len(prompt) == 1 and not made.headless:
-        _check_word(prompt[0])
+    if prompt and not made.headless:
+        _check_words(prompt)
     return CommandLine(made)
 
 
@@ -291,14 +323,21 @@ def _at_most_one_word(rest: Iterable[str]) -> bool:
     return sum(not each.startswith("-") for each in rest) <= 1
 
 
-def _check_word(word: str) -> None:
-    """Raise UsageError for a single word that is meant for a command: a typing error must not go to a model."""
+def _check_words(words: Sequence[str]) -> None:
+    """Raise UsageError for words that are meant for a command: a typing error must not go to a model.
+
+    These are a single word, and another agent's command before a quoted prompt (`exec "fix it"`) or a word such as
+    `list`. Others are a prompt: `run the tests`.
+    """
     known = {**_THEIR_COMMANDS, **{name: f"prunecli {name}" for name in commands()}}
-    meant = known.get(word) or next((known[name] for name in known if _is_close(word, name)), "")
+    word, meant = words[0], ""
+    if len(words) == 1:
+        meant = known.get(word) or next((known[name] for name in known if _is_close(word, name)), "")
+    elif len(words) <= 3 and (" " in words[1] or words[1] in _SECOND):
+        meant = _THEIR_COMMANDS.get(word, "")
     if meant:
-        raise UsageError(
-            f"No command {word!r}. Did you mean {meant}?", f"to send it as a prompt: prunecli -- {word}"
-        )
+        hint = f"to send it as a prompt: prunecli -- {shlex.join(words)}"
+        raise UsageError(f"No command {word!r}. Did you mean {meant}?", hint)
 
 
 def _is_close(word: str, name: str) -> bool:

@@ -422,6 +422,26 @@ def find(word: str, installed: Installed | None = None) -> Command | None:
     return next((command for command in all_commands(installed) if word in command.aliases), None)
 
 
+_THEIRS: Mapping[str, str] = {
+    **dict.fromkeys(("share", "unshare"), "/export html writes one file to send."),
+    **dict.fromkeys(("diff", "changes"), "Type !git diff."),
+    **dict.fromkeys(("approvals", "yolo"), "Type /permissions."),
+    **dict.fromkeys(("compress", "summarize"), "Type /compact."),
+    **dict.fromkeys(("continue", "chat"), "Type /resume."),
+    **dict.fromkeys(("tasks", "bashes", "ps"), "Type /jobs."),
+    **dict.fromkeys(("connect", "auth"), "Type /login."),
+    **dict.fromkeys(("about", "session"), "Type /status."),
+    **dict.fromkeys(("hotkeys", "commands"), "Type /help."),
+    **dict.fromkeys(("name", "title"), "Type /rename."),
+    "settings": "Type /config.",
+    "mention": "Type @ and the file's name.",
+    "editor": "Press Ctrl+G.",
+    "ide": "Run prunecli acp from the editor.",
+    "terminal-setup": "Run prunecli doctor, which checks the terminal.",
+}
+"""What to type here for the slash commands of other agents."""
+
+
 def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     """Run a typed line such as `/prune-config pi.prune_protect 20000`. Errors come back as `Say`."""
     word, _, arguments = line.strip().removeprefix("/").partition(" ")
@@ -432,7 +452,7 @@ def run_line(runtime: Runtime, line: str) -> Sequence[Effect]:
     if command is None:
         known = [*sorted(_own_words(runtime)), *(name for name, _ in _of_parts(runtime))]
         near = nearest(word, known, NEAR)
-        way = f"Did you mean /{near}?" if near else "See /help."
+        way = _THEIRS.get(word) or (f"Did you mean /{near}?" if near else "See /help.")
         return [Say(f"No command named /{word}. {way}", "error")]
     try:
         name, given = _longest(command.name, arguments.strip(), installed)
