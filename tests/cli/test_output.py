@@ -13,6 +13,8 @@ import typer
 
 from prunecli.cli.app import app
 from prunecli.cli.flags import commands
+from prunecli.features.plugin_list.adding import fetched, install
+from prunecli.util.paths import Places
 from tests.cli.running import kept_session, prunecli, with_endpoint, work_of
 from tests.endpoint import Reply, serve
 
@@ -41,6 +43,9 @@ WRITING = [
     "replay told.json --strategy pi",
     "plugins list",
     "plugins list --json",
+    "plugins add plugin --yes",
+    "plugins update plugin",
+    "plugins remove plugin",
     "replay told.json --strategy pi --json",
     "doctor",
     "mcp add files -- true",
@@ -126,6 +131,10 @@ def test_every_subcommand_ends_like_other_tools(
     kept_session(environ)
     told = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
     (work_of(environ) / "told.json").write_text(json.dumps(told))
+    (work_of(environ) / "plugin" / "commands").mkdir(parents=True)
+    (work_of(environ) / "plugin" / "commands" / "hi.md").write_text("Say hi.")
+    with fetched(str(work_of(environ) / "plugin")) as plugin:
+        install(Places.of(environ), plugin)
     codes = tmp_path / "codes.json"
     done = shell(environ, ["-c", DRIVE, json.dumps(WRITING), str(codes)], output)
     assert json.loads(codes.read_text()) == dict.fromkeys(WRITING, code), done.stderr

@@ -75,8 +75,8 @@ def replies(wait_for: str = "sleep 0") -> list[Reply]:
 
 PRUNING = (
     "pruning.strategy=pi",
-    "pruning.pi.prune_minimum=2000",
-    "pruning.pi.prune_protect=3000",
+    "pruning.pi.prune_minimum=1000",
+    "pruning.pi.prune_protect=1500",
     "pruning.pi.protected_turns=1",
 )
 """Thresholds scaled to the session, so that a prune falls into it."""

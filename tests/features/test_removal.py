@@ -19,7 +19,7 @@ WORDS = {
     "attachments": ("@ file",),
     "doctor": ("doctor",),
     "export": ("export",),
-    "handoff": ("/handoff", "handoff  "),
+    "handoff": ("/handoff",),
     "hooks": ("hook",),
     "import_sessions": ("@claude", "@codex", "import"),
     "inspector": ("/context", "prunecli context", "Show the context of the next"),

@@ -33,11 +33,11 @@ from prunecli.util.sanitize import one_line, visible_with_tabs
 
 def attach(
     session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")] = "",
-    command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit: /cost.")] = "",
+    command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit.")] = "",
 ) -> None:
     """See and change what a running proxy sends.
 
-    Without an id, the conversation with most tokens. Esc leaves /context for the transcript, /quit ends.
+    Without an id, the conversation with most tokens. Esc leaves the list for the transcript.
     """
     with complaining(), ExitStack() as stack:
         environ = dict(os.environ)
