@@ -35,8 +35,8 @@ class Length(NamedTuple):
 class Item:
     """The content of a context item at one moment. Only the sums are filled in later.
 
-    Those kept by a summary are `countable` only once they are edited. The model does not see the thinking of a
-    `silent` answer; `lost`: because of edits.
+    Edits on those kept by a summary count (`countable`) only once one was made since. The model does not see the
+    thinking of a `silent` answer; `lost`: because of edits.
     """
 
     head: Entry

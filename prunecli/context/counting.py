@@ -208,7 +208,7 @@ class TokenCounts(EntryTokens):
         silent: bool = False,
         lost: bool = False,
     ) -> None:
-        """Count an item that is new or changed. Only `countable` items enter scanned and withheld."""
+        """Count an item that is new or changed. Only what was edited in `countable` items enters withheld."""
         self._put(head.seq, Item(head, parts_of(head), edits, memos, hidden, countable, silent, lost))
         self._uncounted[head.seq] = None
 
@@ -233,13 +233,13 @@ class TokenCounts(EntryTokens):
         self._fixed += sign * item.fixed
 
     def keep(self, present: Container[int]) -> None:
-        """Reset to these items after a compaction; none of them counts as scanned or withheld."""
+        """Reset to these items after a compaction; none of them counts as withheld."""
         for seq, item in list(self.items.items()):
             if seq not in present:
                 self._put(seq, None)
                 self._uncounted.pop(seq, None)
                 continue
-            self._put(seq, kept := replace(item, countable=False, scanned=NOTHING, withheld=NOTHING))
+            self._put(seq, kept := replace(item, countable=False, withheld=NOTHING))
             self._add(kept, 1)
 
     def sent(self) -> None:
@@ -415,7 +415,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def scanned(self) -> Amount:
-        """The originals of all tool results since the compaction boundary, whatever prunes withhold of them."""
+        """The originals of all tool results that no summary replaced, whatever prunes withhold of them."""
         self._count()
         return self._scanned
 
@@ -448,10 +448,9 @@ class TokenCounts(EntryTokens):
             item.fixed = memos
             if item.head.exchange is None:
                 item.fixed += self.shown_tokens(item.head, item.edits.get(seq))
-            if item.countable:
-                item.scanned = total([self.amount(part) for part in item.parts if part.prunable])
-                if item.hidden or item.edits or item.memos:
-                    item.withheld = self.withheld_by(item)
+            item.scanned = total([self.amount(part) for part in item.parts if part.prunable])
+            if item.countable and (item.hidden or item.edits or item.memos):
+                item.withheld = self.withheld_by(item)
             self._add(item, 1)
         self._uncounted.clear()
 

@@ -20,15 +20,16 @@ from prunecli.util.frozen import frozen
 
 @frozen
 class Ledger:
-    """Tokens since the compaction boundary, as the endpoint counts them.
+    """Tokens of the context, as the endpoint counts them.
 
     `context_tokens` is the whole next request, `window` that of the model, `limit` the tokens at which room is made,
-    0 if unknown; `limit_words` say how. scanned: originals of all tool results, which no prune or undo changes.
+    0 if unknown; `limit_words` say how. scanned: originals of the tool results that no summary
+    replaced, which no prune or undo changes.
     pruned: net tokens withheld now, with those of dropped answers. cleared: tokens that the endpoint is expected to
     clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
     because they were too long; never sent, so not part of the others. protected: live results that the strategy would
-    not touch now. kept: whole results before the boundary, which a compaction kept and nothing prunes; they are not
-    part of the others. `spared` has the reasons by seq, computed on first use, which must be before the context
+    not touch now. kept: whole results that a compaction kept and no strategy prunes; of the others, they
+    are part of scanned only. `spared` has the reasons by seq, computed on first use, which must be before the context
     changes. balance: returns the savings and costs of pruning in USD, by public name, if prices are known.
     """
 

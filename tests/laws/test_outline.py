@@ -67,7 +67,9 @@ def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     context = folded(records)
     outline, books = Outline(context, records), ledger(View(context, 200_000), ())
     after = [item for item in context.items if item.seq > context.boundary or is_edited_since(context, item)]
-    results = [part for item in after for part in (item.exchange.entries if item.exchange else [item])]
+    results = [
+        part for item in context.items for part in (item.exchange.entries if item.exchange else [item])
+    ]
     scale, scanned = context.counts.scale, [part for part in results if part.prunable]
     drift = context.prune_history.drift(scale)
     assert round(drift * scale.tokens(*total(map(context.counts.amount, scanned)))) == books.scanned_tokens

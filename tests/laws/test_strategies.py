@@ -270,12 +270,13 @@ def recount(context: Context, one: Chosen) -> Any:
     for entry in context.entries.values():
         exchange = entry.exchange
         home = exchange.head if exchange else entry
-        is_new = home.seq > context.boundary or is_edited_since(context, home)
-        if entry.kind == "summary" or not (is_new and context.is_shown(home.seq)):
+        if entry.kind == "summary" or not context.is_shown(home.seq):
+            continue
+        scanned = scanned.plus(counts.amount(entry) if entry.prunable else NOTHING)
+        if not (home.seq > context.boundary or is_edited_since(context, home)):
             continue
         amount, edit = counts.amount(entry), context.text_edit(entry.seq)
         dropped = exchange is not None and context.dropped(exchange)
-        scanned = scanned.plus(amount if entry.prunable else NOTHING)
         shown = NOTHING if dropped else counts.amount(entry, edit)
         memos = context.memos_at(exchange) if exchange and entry.kind == "assistant" else []
         of_memos = Amount(sum(view.count(memo.text or "") for memo in memos))
