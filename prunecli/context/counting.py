@@ -415,7 +415,7 @@ class TokenCounts(EntryTokens):
 
     @property
     def scanned(self) -> Amount:
-        """The originals of all tool results that no summary replaced, whatever prunes withhold of them."""
+        """The originals of all answers and tool results that no summary replaced, whatever prunes withhold."""
         self._count()
         return self._scanned
 
@@ -448,7 +448,7 @@ class TokenCounts(EntryTokens):
             item.fixed = memos
             if item.head.exchange is None:
                 item.fixed += self.shown_tokens(item.head, item.edits.get(seq))
-            item.scanned = total([self.amount(part) for part in item.parts if part.prunable])
+            item.scanned = total([self.amount(part) for part in item.parts if part.is_scanned])
             if item.countable and (item.hidden or item.edits or item.memos):
                 item.withheld = self.withheld_by(item)
             self._add(item, 1)

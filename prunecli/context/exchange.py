@@ -124,6 +124,11 @@ class Entry:
             return self.kind == "command" and self.event.has_output
         return self.kind == "result"
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether some prune may leave out the entry or a part of it: an answer with its calls, or a result."""
+        return self.kind == "assistant" or self.prunable
+
     def takes(self, edit: Edit) -> bool:
         """Return whether this edit can target the entry."""
         match edit.kind:

@@ -23,8 +23,8 @@ class Ledger:
     """Tokens of the context, as the endpoint counts them.
 
     `context_tokens` is the whole next request, `window` that of the model, `limit` the tokens at which room is made,
-    0 if unknown; `limit_words` say how. scanned: originals of the tool results that no summary
-    replaced, which no prune or undo changes.
+    0 if unknown; `limit_words` say how. scanned: originals of the answers and tool results
+    that no summary replaced, so all that can be pruned; no prune or undo changes it.
     pruned: net tokens withheld now, with those of dropped answers. cleared: tokens that the endpoint is expected to
     clear from its copy of the next request; not part of `pruned`. held: the part of live results that was held back
     because they were too long; never sent, so not part of the others. protected: live results that the strategy would

@@ -12,10 +12,16 @@ def one(name: str, **options: Any) -> Chosen:
     return Chosen(name, module, module.Options(**options))
 
 
+def said(talk: Talk) -> int:
+    """The tokens of the shown answers, with the inputs of their calls."""
+    context = talk.context
+    return sum(context.counts.tokens(item) for item in context.items if item.kind == "assistant")
+
+
 def test_what_only_the_minimum_holds_back_is_not_protected() -> None:
     talk, (_, second) = talk_of(60, 60)
     told = ledger(talk.view(), [one("pi", prune_protect=60, protected_turns=0)])
-    assert (told.scanned_tokens, told.pruned_tokens) == (120, 0)
+    assert (told.scanned_tokens - said(talk), told.pruned_tokens) == (120, 0)
     assert (told.protected_results, told.protected_tokens) == (1, 60)
     assert dict(told.spared) == {second: "within prune_protect (60 tokens)"}
 
@@ -27,7 +33,7 @@ def test_pruned_is_net_of_placeholders_and_scanned_counts_originals() -> None:
     edit = talk.context.text_edit(first)
     assert edit is not None
     placeholder = len(edit.text or "")
-    assert (told.scanned_tokens, told.pruned_tokens) == (120, 60 - -(-placeholder // 4))
+    assert (told.scanned_tokens - said(talk), told.pruned_tokens) == (120, 60 - -(-placeholder // 4))
     assert (told.protected_results, told.protected_tokens) == (1, 60)
 
 
@@ -68,14 +74,15 @@ def test_what_a_summary_kept_is_scanned_but_not_protected() -> None:
     talk.compact(0, found[1] - 1)
     talk.step("read", tokens(30), path="c")
     told = ledger(talk.view(), [])
-    assert (told.scanned_tokens, told.protected_results, told.protected_tokens) == (90, 1, 30)
+    assert (told.protected_results, told.protected_tokens) == (1, 30)
+    assert told.scanned_tokens - said(talk) == 90
     assert told.protected_words == "~30 tokens in 1 result, besides ~60 tokens in 1 result kept by a summary"
 
 
 def test_the_figures_go_out_under_their_names() -> None:
     talk, _ = talk_of(60)
     assert ledger(talk.view(500), []).to_json() == {
-        "scanned_tokens": 60,
+        "scanned_tokens": 60 + said(talk),
         "pruned_tokens": 0,
         "cleared_tokens": 0,
         "cleared_tool_uses": 0,
@@ -97,7 +104,7 @@ def test_an_image_counts_in_scanned_and_is_withheld_with_its_result() -> None:
     assert talk.context.counts.pruned.raw == 0  # a result with an image is no candidate of aggressive's
     talk.apply(talk.ask("pi", prune_minimum=0, prune_protect=0, protected_turns=0), "pi")
     told = ledger(talk.view(), [])
-    assert told.scanned_tokens == 1_601
+    assert told.scanned_tokens - said(talk) == 1_601
     assert told.pruned_tokens == 1_601 - 12  # the placeholder's tokens
 
 

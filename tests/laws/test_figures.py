@@ -120,6 +120,7 @@ def test_each_part_is_at_most_its_whole_and_the_parts_sum_to_it(records: list[Re
     context = folded(records)
     outline, told = Outline(context, records), books(context)
     assert 0 <= told.protected_tokens <= told.scanned_tokens
+    assert told.pruned_tokens <= told.scanned_tokens
     found = window_map(outline, WINDOW, 1_000, told.pruned_tokens)
     assert sum(found.tokens) == max(WINDOW, found.used)
     assert found.used == told.context_tokens

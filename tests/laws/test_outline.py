@@ -70,7 +70,7 @@ def test_the_trees_sums_are_the_ledgers(records: list[Record]) -> None:
     results = [
         part for item in context.items for part in (item.exchange.entries if item.exchange else [item])
     ]
-    scale, scanned = context.counts.scale, [part for part in results if part.prunable]
+    scale, scanned = context.counts.scale, [part for part in results if part.is_scanned]
     drift = context.prune_history.drift(scale)
     assert round(drift * scale.tokens(*total(map(context.counts.amount, scanned)))) == books.scanned_tokens
     sums = outline.total(after)

@@ -272,7 +272,7 @@ def recount(context: Context, one: Chosen) -> Any:
         home = exchange.head if exchange else entry
         if entry.kind == "summary" or not context.is_shown(home.seq):
             continue
-        scanned = scanned.plus(counts.amount(entry) if entry.prunable else NOTHING)
+        scanned = scanned.plus(counts.amount(entry) if entry.is_scanned else NOTHING)
         if not (home.seq > context.boundary or is_edited_since(context, home)):
             continue
         amount, edit = counts.amount(entry), context.text_edit(entry.seq)

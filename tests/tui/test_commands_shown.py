@@ -310,7 +310,7 @@ async def test_f1_and_a_question_mark_show_the_keys(tmp_path: Path) -> None:
     async with shown(tmp_path, size=(100, 48)) as s:
         await s.pilot.press("f1")
         await s.until_shown("The bar and the keys", "Shift+Enter Ctrl+J", "new line", "Ctrl+C")
-        await s.until_shown("scanned", "tokens of tool output so far", "no strategy prunes now")
+        await s.until_shown("scanned", "answers and tool output so far", "no strategy prunes now")
         await s.pilot.press("escape")
         await s.until(lambda: s.app.screen is s.frame)
         await s.type("what")

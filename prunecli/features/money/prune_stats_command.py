@@ -48,7 +48,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     protected, _, where = ledger.protected_words.partition(" ")
     summary = [
         *_balance(balance, len(history.fetches)),
-        f"scanned    {_about(ledger.scanned_tokens):>8} tokens of tool results",
+        f"scanned    {_about(ledger.scanned_tokens):>8} tokens of answers and tool results",
         f"pruned     {_about(ledger.pruned_tokens):>8} tokens that the model does not see now",
         *_cleared(ledger),
         *_held(ledger),

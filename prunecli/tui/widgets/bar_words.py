@@ -30,7 +30,7 @@ def _context(status: "Status", balance: "Pruning") -> Iterator[tuple[str, str]]:
     beyond = f". Window {short(ledger.window)}" if limit < ledger.window else ""
     act = f" Limit {short(limit)}: {ledger.limit_words}{beyond}" if limit and ledger.limit_words else ""
     yield "ctx", f"the next request has {short(ledger.context_tokens)} tokens.{act}"
-    yield "scanned", f"{short(ledger.scanned_tokens)} tokens of tool output so far, pruned or not"
+    yield "scanned", f"{short(ledger.scanned_tokens)} tokens of answers and tool output so far, pruned or not"
     yield (
         "pruned",
         f"{short(ledger.pruned_tokens)} tokens that the model no longer sees; /undo restores the last",
