@@ -25,6 +25,11 @@ _READS, _DELEGATES = (
     {"Agent": "general-purpose", "Task": "general-purpose", "task": "general"},
 )
 _PROMPT = re.compile(r"(Read|Delegate|Wait for) file (/\S+\.txt)")
+_SCRIPT = """#!/bin/sh
+echo "$ANTHROPIC_BASE_URL" > {home}/target
+ANTHROPIC_BASE_URL={url}/${{ANTHROPIC_BASE_URL##*/}} exec {binary} "$@"
+"""
+"""A wrapped program whose requests take the way through the relay to the proxy of its wrap."""
 PYTHON = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": os.environ["PATH"]}
 
 
@@ -74,6 +79,9 @@ class Run:
 
     def prepare(self) -> None:
         self.cwd.mkdir()
+        if self.wraps:
+            self.script.write_text(_SCRIPT.format(binary=self.peer.binary(), home=self.home, url=self.url))
+            self.script.chmod(0o755)
         for number in range(TURNS + 1):
             lines = (f"line {line} of file {number}, with some words" for line in range(200))
             self.file(number).write_text("\n".join(lines))
@@ -103,7 +111,11 @@ class Run:
 
     @property
     def binary(self) -> str:
-        return str(self.peer.binary())
+        return str(self.script if self.wraps else self.peer.binary())
+
+    @property
+    def script(self) -> Path:
+        return self.home / self.peer.program
 
     def turn(self, words: Sequence[str]) -> str:
         process = self.started(words)
@@ -112,10 +124,9 @@ class Run:
         return out
 
     def started(self, words: Sequence[str], stdin: int = subprocess.DEVNULL) -> "subprocess.Popen[str]":
+        place: Any = {"cwd": self.cwd, "env": self.environ, "start_new_session": True}
         pipe = subprocess.PIPE
-        return subprocess.Popen(
-            words, cwd=self.cwd, env=self.environ, stdin=stdin, stdout=pipe, stderr=pipe, text=True
-        )
+        return subprocess.Popen(words, stdin=stdin, stdout=pipe, stderr=pipe, text=True, **place)
 
     def all_turns(self) -> None:
         for number in range(TURNS):
@@ -133,11 +144,11 @@ class Run:
     def interrupt(self, words: Sequence[str]) -> None:
         process = self.started(words)
         self.endpoint.blocking(self.endpoint.stall_reached())
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, so that a wrapped program gets it too
         try:
             process.communicate(timeout=20)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         self.endpoint.release()
 

@@ -5,23 +5,26 @@ one with --bound; on a model that binds its thinking and on one that does not. `
 """
 
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
-from prunecli.model.events import PrunApplied, Rewound
+from prunecli.features.proxy.body import plain
+from prunecli.model.events import PrunApplied
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from tests.endpoint import Rules, serve
 from tests.peers.driven import BOUND, PYTHON, UNBOUND, Run, answer
 from tests.peers.programs import PEERS, Peer
+from tests.peers.tap import TAG, tapped
 
 DRIVEN = ("claude", "pi", "opencode")
 RUNS = ((UNBOUND, "direct"), (UNBOUND, "proxied"), (BOUND, "direct"), (BOUND, "proxied"), (BOUND, "bound"))
@@ -29,14 +32,16 @@ RUNS = ((UNBOUND, "direct"), (UNBOUND, "proxied"), (BOUND, "direct"), (BOUND, "p
 
 @dataclass
 class Outcome:
-    """What came of thirty turns: `unreported` answers were logged with another usage than the endpoint reported, and
-    `breaks` are requests that begin as an earlier one, but not with all of its messages, without a record of it."""
+    """What came of thirty turns: `unreported` answers were logged with another usage than the endpoint reported.
+    Requests begin as an earlier one, but not with all of its messages, in `breaks` of the program itself. `ours` were
+    sent so though the program's own went on, without a record of it, or with other fields than the program's."""
 
     requests: int
     rejected: list[str]
     logged: list[tuple[str, tuple[int, ...]]]
     unreported: int
     breaks: int
+    ours: int
     prunes: int
     sent: int
     proved: list[str]
@@ -47,12 +52,14 @@ def played(peer: Peer, model: str, mode: str, home: Path) -> Outcome:
     home.mkdir(parents=True)
     with serve(answer, rules=Rules(system_messages=True)) as endpoint:
         run = Run(peer, home, model, endpoint.base_url, endpoint)
-        with _proxy(run, mode) as run.url:
+        with _proxy(run, mode) as behind, tapped(home / "target") as (run.url, raw):
+            (home / "target").write_text(behind)
+            run.url += urlsplit(behind).path
             run.prepare()
             run.all_turns()
     paths = sorted(home.glob(".local/share/prunecli/sessions/*/*.jsonl"))
-    events = [record.event for path in paths for record in read_log(path).records]
-    prunes = sum(isinstance(event, PrunApplied) for event in events)
+    records = [record for path in paths for record in read_log(path).records]
+    prunes = [record.timestamp for record in records if isinstance(record.event, PrunApplied)]
     logged = list(run.logged())
     asked = [request for request in endpoint.requests if request.json.get("tools")]
     reported = {
@@ -65,8 +72,8 @@ def played(peer: Peer, model: str, mode: str, home: Path) -> Outcome:
         [str(request.refusal) for request in endpoint.rejected if "messages" in request.path],
         logged,
         sum(usage not in reported for _, usage in logged),
-        max(0, _breaks(asked) - prunes - sum(isinstance(event, Rewound) for event in events)),
-        prunes,
+        *_breaks([(raw[int(one.headers[TAG])], one.json) for one in asked], prunes),
+        len(prunes),
         sum(len(request.body) for request in endpoint.requests),
         [verify_session(path, read_log(path)).lines[-1] for path in paths],
     )
@@ -78,7 +85,7 @@ def _proxy(run: Run, mode: str) -> Iterator[str]:
     prunecli = [sys.executable, "-m", "prunecli"]
     flags = ["--strategy", "prune_old_observations", *(["--bound"] if mode == "bound" else [])]
     if mode == "direct" or run.peer.program == "claude":
-        run.wraps = [] if mode == "direct" else [*prunecli, "wrap", *flags]
+        run.wraps = [] if mode == "direct" else [*prunecli, "wrap", "--upstream", run.url, *flags]
         yield run.url
         return
     words = [*prunecli, "proxy", "--port", "0", "--upstream", run.url, *flags]
@@ -89,15 +96,22 @@ def _proxy(run: Run, mode: str) -> Iterator[str]:
         process.terminate()
 
 
-def _breaks(requests: Sequence[Any]) -> int:
-    mark = re.compile(r', "cache_control": \{[^}]*\}')
-    breaks, before = 0, dict[str, list[str]]()
-    for request in requests:
-        now = [mark.sub("", json.dumps(message)) for message in request.messages]
-        known = before.get(now[0], [])
-        breaks += now[: len(known)] != known
-        before[now[0]] = now
-    return breaks
+def _breaks(pairs: Sequence[tuple[tuple[int, bytes], Any]], prunes: Sequence[int]) -> tuple[int, int]:
+    """Return the breaks of the program, and ours. Each pair is when a request came, its bytes, and what was sent."""
+    before: list[tuple[list[bytes], list[bytes]]] = []
+    breaks = ours = 0
+    for ((came, raw), sent), until in zip(pairs, [*(one[0][0] for one in pairs[1:]), inf], strict=True):
+        theirs = json.loads(raw.partition(b"\r\n\r\n")[2])
+        now, out = (plain(one["messages"]) for one in (theirs, sent))
+        begun = [one for one in before if one[0][0] == now[0]]
+        kept = [one for one in begun if one[0] == now[: len(one[0])]]
+        breaks += begun[-1:] != kept[-1:]
+        if kept and not any(came <= at <= until for at in prunes):
+            last = max(kept, key=lambda one: len(one[0]))[1]
+            ours += out[: len(last)] != last
+        ours += theirs | {"messages": 0} != sent | {"messages": 0}
+        before.append((now, out))
+    return breaks, ours
 
 
 def main() -> None:
@@ -112,8 +126,8 @@ def main() -> None:
                 print(
                     f"{peer.program} {model} {mode}: {found.requests} requests, {len(found.rejected)} rejected, "
                     f"{len(found.logged)} answers {'as' if same else 'NOT as'} without a proxy, {found.unreported} "
-                    f"with another usage than reported, {found.breaks} breaks without a record, {found.prunes} "
-                    f"prunes, {found.sent:,} bytes; {found.proved}"
+                    f"with another usage than reported, {found.breaks} breaks of its own, {found.ours} of ours "
+                    f"without a record, {found.prunes} prunes, {found.sent:,} bytes; {found.proved}"
                 )
 
 

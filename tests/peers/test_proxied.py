@@ -21,7 +21,7 @@ def test_thirty_turns_behind_the_proxy_are_those_without_it(
     if peer.binary() is None:
         pytest.skip(f"{peer.program} is not installed below $PRUNECLI_PEERS")
     direct, found = (played(peer, model, how, tmp_path / how[:5]) for how in ("direct", mode))
-    assert Counter(found.rejected) == Counter(direct.rejected)
+    assert not Counter(found.rejected) - Counter(direct.rejected)
     assert Counter(said for said, _ in found.logged) == Counter(said for said, _ in direct.logged)
-    assert (found.unreported, max(0, found.breaks - direct.breaks)) == (0, 0)
+    assert (found.unreported, found.ours) == (0, 0)
     assert all(line.endswith("all good") for line in found.proved)
