@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,12 @@ from prunecli.util.frozen import frozen
 from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
+    from importlib import metadata
+
     import httpx2
 else:
     httpx2 = lazy("httpx2")
+    metadata = lazy("importlib.metadata")
 
 RELEASES = "https://pypi.org/pypi/prunecli/json"
 """The index's own description of the package (PyPI's JSON API): one GET without anything about the user."""
@@ -65,8 +67,8 @@ def _checkout(made_from: str) -> str:
 def direct_url() -> str:
     """Return the installed distribution's direct_url.json, "" for a release of an index."""
     try:
-        return distribution("prunecli").read_text("direct_url.json") or ""
-    except PackageNotFoundError:
+        return metadata.distribution("prunecli").read_text("direct_url.json") or ""
+    except metadata.PackageNotFoundError:
         return ""
 
 
