@@ -139,12 +139,11 @@ def digest_of(root: Path) -> str:
     a link, for what is no file, and for too much."""
     total, lines = 0, []
     for path in files_of(root):
-        data = path.read_bytes()
-        total += len(data)
+        total += path.stat().st_size
         if total > MOST_BYTES:
             raise ConfigError(f"{root}: larger than {MOST_BYTES // 1_000_000} MB")
         runs = "x" if os.access(path, os.X_OK) else "-"
-        lines.append(f"{runs} {hashlib.sha256(data).hexdigest()} {path.relative_to(root)}")
+        lines.append(f"{runs} {hashlib.sha256(path.read_bytes()).hexdigest()} {path.relative_to(root)}")
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -43,7 +43,7 @@ def _laid_out(folder: Path, files: dict[str, str] = FILES) -> Path:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(text.encode("latin-1"))
         path.chmod(0o755 if name.endswith(".sh") else 0o644)
     return folder
 
@@ -151,6 +151,7 @@ BARE = {"commands/a.md": "Do."}
             {".claude-plugin/marketplace.json": '{"plugins": [{"name": "x", "source": "../.."}]}'},
             "name one of its plugins",
         ),
+        ({**BARE, ".git": "gitdir: \xff"}, "not a git repository"),
     ],
 )
 def test_what_is_no_plugin_is_refused_with_its_file(tmp_path: Path, files: dict[str, str], why: str) -> None:
@@ -159,11 +160,26 @@ def test_what_is_no_plugin_is_refused_with_its_file(tmp_path: Path, files: dict[
 
 
 def test_a_plugin_of_a_marketplace_stays_inside_it(tmp_path: Path) -> None:
-    table = '{"plugins": [{"name": "x", "source": "../out"}]}'
+    table = {"plugins": [{"name": "up", "source": "../out"}, {"name": "link", "source": "link"}]}
     _laid_out(tmp_path / "out")
-    with pytest.raises(ConfigError, match="no folder of the marketplace"):
-        with fetched(str(_laid_out(tmp_path / "m", {".claude-plugin/marketplace.json": table})), "x"):
+    market = _laid_out(tmp_path / "m", {".claude-plugin/marketplace.json": json.dumps(table)})
+    (market / "link").symlink_to("../out")
+    for name in ("up", "link"):
+        with pytest.raises(ConfigError, match="no folder of the marketplace"), fetched(str(market), name):
             pass
+
+
+def test_a_server_of_any_form_is_shown_before_it_is_installed(tmp_path: Path) -> None:
+    servers = {"mcpServers": {"a": {"command": ["x"], "args": 5}, "b": {"url": "https://y"}, "c": 7}}
+    with fetched(str(_laid_out(tmp_path / "p", {".mcp.json": json.dumps(servers)}))) as found:
+        assert found.lines() == ["MCP server: a: ['x']", "MCP server: b: https://y", "MCP server: c: "]
+
+
+def test_a_plugin_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with open(_laid_out(tmp_path / "p", BARE) / "huge", "wb") as file:
+        file.truncate(1 << 40)  # read into memory, it would end the program
+    with pytest.raises(ConfigError, match="larger than 30 MB"), fetched(str(tmp_path / "p")):
+        pass
 
 
 @pytest.mark.parametrize("to", ["/etc/passwd", "commands"])

@@ -78,6 +78,7 @@ async def _through(host: Host, name: str, formatter: Formatter, path: str, data:
     except OSError as error:
         raise ToolError(f"{name} could not be started: {error.strerror}") from error
     if made.exit_code != 0 or (data and not made.output):
-        why = made.errors.decode("utf-8", "replace").strip() or f"exit code {made.exit_code}"
+        ended = "it wrote too much" if made.exit_code is None else f"exit code {made.exit_code}"
+        why = made.errors.decode("utf-8", "replace").strip() or ended
         raise ToolError(f"{name} failed: {shortened(one_line(' '.join(why.split())), 300)}")
     return made.output

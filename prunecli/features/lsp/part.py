@@ -67,16 +67,17 @@ class AfterEdits(Part):
     def say(self, line: str) -> None:
         self._head.host.session.tell(Notice(line, "warning"))
 
-    def server(self, path: str) -> Server | None:
+    async def server(self, path: str) -> Server | None:
         """Return the server for a file; None if none is installed, or may not run here."""
         if self._head is not self:
-            return self._head.server(path)
+            return await self._head.server(path)
         wanted = server_for(path, self.host.config.section("lsp"))
-        if wanted is None:
-            return None
-        if wanted.name not in self._servers:
-            there = programs_of(wanted, self.host.setup.child_env.get("PATH", ""), str(self.host.setup.cwd))
-            may_run = wanted.configured or has_sandbox(self.host)
+        if wanted is None or wanted.name in self._servers:
+            return self._servers[wanted.name] if wanted else None
+        search = self.host.setup.child_env.get("PATH", "")
+        there = await asyncio.to_thread(programs_of, wanted, search, str(self.host.setup.cwd))
+        may_run = wanted.configured or await asyncio.to_thread(has_sandbox, self.host)
+        if wanted.name not in self._servers:  # else a task that edits at the same time was faster
             if not there and (wanted.configured or not wanted.commands):
                 why = f"{wanted.commands[0][0]} is not installed" if wanted.commands else "no command"
                 self.say(f"lsp.{wanted.name}: {why}")
@@ -92,7 +93,7 @@ class AfterEdits(Part):
         for path in self.changed_by(call):
             data = await asyncio.to_thread(_read, path)
             self._before[path] = data
-            server = await asyncio.to_thread(self.server, path)
+            server = await self.server(path)
             if server and data is not None:
                 self._work.start(server.prepare(path, _text(data)))
 
@@ -127,7 +128,7 @@ class AfterEdits(Part):
                     encoding = encoding_of(made)
                     shown = change(encoding.decode(before or b""), encoding.decode(made)).details(path)
                     output = replace(output, details={**output.details, **shown})
-            if server := await asyncio.to_thread(self.server, path):
+            if server := await self.server(path):
                 texts.append(await self._asked(server, path, _text(made), new=before is None))
         self._before = {}
         added = tuple(Text(text) for text in texts if text)

@@ -127,8 +127,8 @@ def _in_marketplace(top: Path, source: str, wanted: str) -> Path:
         raise UsageError(
             f"{wanted}: its source is another repository", f"add that one: {one_line(str(place))[:200]}"
         )
-    folder = Path(os.path.normpath(top / place))
-    if not folder.is_relative_to(top) or not folder.is_dir():
+    folder = Path(os.path.realpath(top / place))
+    if not folder.is_relative_to(os.path.realpath(top)) or not folder.is_dir():
         raise ConfigError(
             f"{top / MARKETPLACE}: {wanted}: source: no folder of the marketplace: {place!r:.200}"
         )
@@ -174,11 +174,11 @@ def _commands(hooks: object) -> Iterator[str]:
 
 
 def _servers(plugin: ClaudePlugin) -> Iterator[str]:
-    servers = plugin.server_table()
-    for name, entry in servers.items():
+    for name, entry in plugin.server_table().items():
         table = entry if isinstance(entry, dict) else {}
-        words = [str(table.get("command") or table.get("url") or ""), *map(str, table.get("args") or ())]
-        yield f"{name}: {' '.join(words)}"
+        given = table.get("args")
+        words = [table.get("command") or table.get("url") or "", *(given if isinstance(given, list) else ())]
+        yield f"{name}: {' '.join(map(str, words))}"
 
 
 def _git(*words: str) -> str:
@@ -189,7 +189,8 @@ def _git(*words: str) -> str:
         done = subprocess.run(
             ["git", *options, *words],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=CLONE_SECONDS,
             env=env,
             check=False,

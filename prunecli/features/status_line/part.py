@@ -136,6 +136,7 @@ class StatusLine(Part):
             why = made.errors.decode("utf-8", "replace").strip().split("\n")[-1]
             self._complain(f"exit code {made.exit_code}{f': {why}' if why else ''}")
             return ""
+        self.failed = ""
         return made.output.decode("utf-8", "replace").strip().partition("\n")[0]
 
     def _complain(self, why: str) -> None:

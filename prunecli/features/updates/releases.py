@@ -1,5 +1,6 @@
 """Which release is the newest, and how this installation is updated."""
 
+import asyncio
 import json
 import re
 import shlex
@@ -22,6 +23,7 @@ else:
 RELEASES = "https://pypi.org/pypi/prunecli/json"
 """The index's own description of the package (PyPI's JSON API): one GET without anything about the user."""
 SECONDS = 5.0
+"""For the whole answer: an address that drips bytes must not hold the command."""
 MOST_BYTES = 5_000_000
 _VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,4}")
 
@@ -84,11 +86,12 @@ def _numbers(version: str) -> list[int]:
     return numbers
 
 
-async def newest(address: str = RELEASES) -> str:
+async def newest(address: str = RELEASES, seconds: float = SECONDS) -> str:
     """Return the version of the newest release. Raises PrunecliError."""
     try:
         async with (
-            httpx2.AsyncClient(timeout=SECONDS, follow_redirects=False) as client,
+            asyncio.timeout(seconds),
+            httpx2.AsyncClient(timeout=seconds, follow_redirects=False) as client,
             client.stream("GET", address, headers={"accept": "application/json"}) as response,
         ):
             response.raise_for_status()
@@ -101,7 +104,9 @@ async def newest(address: str = RELEASES) -> str:
     except httpx2.HTTPError as error:
         said = str(error).splitlines()[:1] or [type(error).__name__]
         raise PrunecliError(f"{address}: {said[0]}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except TimeoutError as error:
+        raise PrunecliError(f"{address}: no answer within {seconds:g} s") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PrunecliError(f"{address}: the answer names no version") from error
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise PrunecliError(f"{address}: the answer names no version")

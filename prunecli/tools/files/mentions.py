@@ -12,7 +12,7 @@ MAX_MENTIONS = 50
 _MENTION = re.compile(
     r"""(?:^|(?<=[\s(\[{"'`,]))@(?:"([^"\n]+)(?:"|$)(#L?\d+(?:-L?\d+)?)?|([^\s@"][^\s"]*))""", re.MULTILINE
 )
-_LINES = re.compile(r"#L?(\d+)(?:-L?(\d+))?$")
+_LINES = re.compile(r"#L?(\d{1,9})(?:-L?(\d{1,9}))?$")
 _AFTER = ".,;:!?)]}'`"
 
 

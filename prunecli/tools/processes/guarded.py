@@ -102,6 +102,10 @@ async def start(
     return Guarded(guard, control)
 
 
+class _TooMuch(Exception):
+    """A filter wrote more than is read."""
+
+
 @frozen
 class Filtered:
     """What a filter wrote. `exit_code` is negative for a signal, and None if it was ended."""
@@ -124,25 +128,27 @@ async def filtered(
     its outputs, or if this is canceled. Raises OSError."""
     program = await start(argv, cwd, env, CHUNK, descriptors)
 
-    async def give() -> bytes:
+    async def give() -> None:
         with contextlib.suppress(OSError):  # it need not read
             program.input.write(data)
             await program.input.drain()
         program.input.close()
-        return b""
 
-    async def take(stream: asyncio.StreamReader) -> bytes:
-        found = b""
-        while len(found) < most and (more := await stream.read(CHUNK)):
-            found += more
-        return found
+    async def take(stream: asyncio.StreamReader, into: bytearray) -> None:
+        while len(into) < most and (more := await stream.read(CHUNK)):
+            into += more
+        if len(into) >= most:
+            raise _TooMuch
 
-    work = [asyncio.ensure_future(one) for one in (give(), take(program.output), take(program.errors))]
+    output, errors = bytearray(), bytearray()
+    parts = give(), take(program.output, output), take(program.errors, errors)
+    work = [asyncio.ensure_future(part) for part in parts]
     try:
-        _, output, errors = await asyncio.gather(*work)
+        with contextlib.suppress(_TooMuch):
+            await asyncio.gather(*work)
         ended = max(len(output), len(errors)) < most and await program.ends_within(GRACE)
-        return Filtered(program.told.exit_code if ended else None, output, errors)
+        return Filtered(program.told.exit_code if ended else None, bytes(output), bytes(errors))
     finally:
-        for one in work:
-            one.cancel()
+        for task in work:
+            task.cancel()
         await asyncio.shield(program.end())

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 
@@ -67,12 +68,22 @@ async def test_a_server_that_is_not_installed_is_named_and_doctor_says_so(tmp_pa
         [write("bug"), says("Done.")],
         sets=['lsp.toy.command=["none"]', 'lsp.toy.files=["*.toy"]', 'permissions.allow=["write(**)"]'],
     )
-    lines = told(runtime)
+    lines, threads = told(runtime), set[int]()
+    runtime.session.subscribe(lambda _: threads.add(get_ident()))
     await runtime.submit("go")
     await runtime.close()
     assert (results(runtime), lines) == (["Created a.toy (1 lines)."], ["lsp.toy: none is not installed"])
+    assert threads == {get_ident()}  # readers of a session are in the event loop
     (finding,) = findings(runtime.config)
     assert (finding.state, finding.said) == ("problem", "not installed: toy (none)")
+
+
+async def test_edits_of_two_tasks_at_once_start_one_server(tmp_path: Path) -> None:
+    runtime = begun(tmp_path)
+    part = runtime.parts.of(AfterEdits)
+    first, second = await asyncio.gather(part.server("a.toy"), part.server("b.toy"))
+    assert first is second is not None
+    await runtime.close()
 
 
 async def test_a_new_file_and_what_an_edit_breaks_elsewhere_are_told_too(tmp_path: Path) -> None:

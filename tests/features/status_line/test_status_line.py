@@ -89,6 +89,22 @@ async def test_a_command_that_fails_shows_nothing_and_is_named_once(
     assert (part.line, lines) == ("", [f"The command of the status line failed: {why}"])
 
 
+async def test_a_command_that_works_again_is_not_said_to_have_failed(tmp_path: Path) -> None:
+    runtime = start(
+        tmp_path,
+        [says("Done.")],
+        sets=["ui.status_command=test -e there && echo fine || { echo no >&2; exit 3; }"],
+    )
+    part = await run_once(runtime)
+    assert Say("It failed: exit code 3: no", "warning") in run(runtime, "")
+    (tmp_path / "work/there").touch()
+    await runtime.submit("go")
+    part.extra_status()
+    await until(lambda: not part._running)
+    await runtime.close()
+    assert (part.line, len(run(runtime, ""))) == ("fine", 1)
+
+
 @pytest.mark.parametrize("place", ["work", "home"])
 async def test_claude_codes_setting_runs_once_its_exact_definition_is_approved(
     tmp_path: Path, place: str

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -68,19 +68,24 @@ def test_versions_compare_by_their_numbers(version: str, than: str, expected: bo
 
 
 @contextmanager
-def _index(status: int, body: bytes) -> Iterator[str]:
+def _index(status: int, body: bytes, *, drips: bool = False) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the base class calls it
             self.send_response(status)
             self.send_header("location", "/elsewhere")
             self.end_headers()
             self.wfile.write(body)
+            with suppress(OSError):  # until the client goes away
+                while drips and not gone.wait(0.02):
+                    self.wfile.write(b" ")
 
         def log_message(self, *_: object) -> None: ...
 
+    gone = Event()
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/json"
+        gone.set()
         server.shutdown()
 
 
@@ -98,11 +103,20 @@ async def test_the_newest_release_is_what_the_index_says() -> None:
         (200, b'{"info": {"version": 9}}'),
         (302, b'{"info": {"version": "9"}}'),
         (500, b"{}"),
+        (200, b"[" * 100_000),
     ],
 )
 async def test_an_index_that_answers_otherwise_is_named_in_one_error(status: int, body: bytes) -> None:
     with _index(status, body) as address, pytest.raises(PrunecliError, match=r"127\.0\.0\.1"):
         await newest(address)
+
+
+async def test_an_index_that_never_ends_its_answer_is_left_after_seconds() -> None:
+    with (
+        _index(200, b"{", drips=True) as address,
+        pytest.raises(PrunecliError, match=r"no answer within 0\.2 s"),
+    ):
+        await newest(address, 0.2)
 
 
 async def test_one_question_and_one_line_a_day(tmp_path: Path) -> None:
