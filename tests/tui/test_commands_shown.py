@@ -112,13 +112,22 @@ async def test_choosing_runs_the_command_with_what_was_chosen(tmp_path: Path) ->
 
 async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
     async with shown(tmp_path) as s:
-        effects(s).carry_out([Choose("Name it", "rename", (Choice("a", "A"),))])
+        effects(s).carry_out([Choose("Name it", "rename", tuple(Choice(name, name) for name in "abcd"))])
         await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.type("zzz")
         await s.until_shown("No matches")
         await s.pilot.press("enter", "escape")
         await s.until(lambda: s.app.screen is s.frame)
         assert s.runtime.session.name == ""
+
+
+async def test_a_few_choices_take_a_digit_and_ignore_other_text(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        for keys, name in (("b 9 enter", "a"), ("b 2", "b")):
+            effects(s).carry_out([Choose("Name it", "rename", (Choice("a", "A"), Choice("b", "B")))])
+            await s.until_shown("1 A", "2 B", "Enter or a digit")
+            await s.pilot.press(*keys.split())
+            await s.until(lambda name=name: s.runtime.session.name == name)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +182,7 @@ async def test_letters_right_behind_the_enter_that_chooses_are_the_next_prompt(t
         await s.until_shown("Session renamed to gamma two.")
         await s.pilot.press("ctrl+u")
         effects(s).carry_out([Choose("Which theme", "theme", (Choice("", "all of them"),))])
-        await s.until(lambda: s.app.screen.query(Field))
+        await s.until(lambda: isinstance(s.app.screen, ChooseScreen))
         await s.pilot.pause()
         s.press_at_once(["enter", *"please"])
         await s.until(lambda: s.frame.prompt.text == "please")

@@ -24,8 +24,9 @@ OTHER_ROWS = 6
 LOW_ROWS = 16
 """Minimum screen height for blank lines and a part of the conversation above the list."""
 FEW = 3
-"""Up to so many choices need no filter, as when an act is confirmed."""
+"""Up to so many choices, as when an act is confirmed, are chosen by digits; other text is ignored."""
 _ANSWERS = "Enter to select · Esc to cancel"
+_DIGITS = "Enter or a digit to select · Esc to cancel"
 
 
 class ChooseScreen(Dialog[str | None]):
@@ -52,25 +53,41 @@ class ChooseScreen(Dialog[str | None]):
         super().__init__()
         self._choose = choose
         self._look = look
-        self._by_label = _labeled(choose.choices)
+        self._has_filter = len(choose.choices) > FEW
+        self._by_label = _labeled(choose.choices, numbered=not self._has_filter)
         self._list = OfferList()
         self._query = ""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
-            few = len(self._choose.choices) <= FEW
-            yield Field(placeholder="" if few else "type to filter", first=self._press)
+            if self._has_filter:
+                yield Field(placeholder="type to filter", first=self._press)
             yield self._list
             yield Static(id="help")
 
     def on_mount(self) -> None:
         current = next((at for at, choice in enumerate(self._choose.choices) if choice.current), 0)
         self._fill("", current)
-        self.query_one(Input).focus()
+        if self._has_filter:
+            self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        self._fill(self.query_one(Input).value, self._list.at)
+        self._fill(self._typed, self._list.at)
+
+    def on_key(self, event: events.Key) -> None:
+        if self._has_filter:
+            return
+        event.stop()
+        digit = int(event.key) if event.key.isdecimal() and event.key.isascii() else 0
+        if 1 <= digit <= len(self._choose.choices):
+            self.dismiss(self._choose.choices[digit - 1].value)
+        elif self._press(event):
+            event.prevent_default()
+
+    @property
+    def _typed(self) -> str:
+        return self.query_one(Input).value if self._has_filter else ""
 
     def _fill(self, query: str, at: int = 0) -> None:
         self._query = query
@@ -88,7 +105,8 @@ class ChooseScreen(Dialog[str | None]):
         self._list.offers = offers
         is_low = self.size.height < LOW_ROWS
         self.set_class(is_low, "-low")
-        self.query_one("#help", Static).update(Content(last_keys(_ANSWERS, self.size.width - 2)))
+        keys = _ANSWERS if self._has_filter else _DIGITS
+        self.query_one("#help", Static).update(Content(last_keys(keys, self.size.width - 2)))
         room = self.size.height - 4 if is_low else self.size.height * 9 // 10 - OTHER_ROWS
         room -= title + self._list.whole_rows
         self._list.most_rows = max(1 if is_low else 3, min(14, room))
@@ -123,9 +141,7 @@ class ChooseScreen(Dialog[str | None]):
 
     def _press(self, event: events.Key) -> bool:
         """Handle a key: arrows, Home, End and the like mark, Enter selects, Esc cancels."""
-        self._refilter(
-            self.query_one(Input).value
-        )  # the message about the last letter may still be on its way
+        self._refilter(self._typed)  # the message about the last letter may still be on its way
         rows, all_ = self._list.most_rows - 1, len(self._list.offers)
         steps = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "shift+tab": -1, "tab": 1}
         steps |= {"home": -all_, "end": all_}
@@ -147,19 +163,19 @@ class ChooseScreen(Dialog[str | None]):
             self.dismiss(self._list.chosen.value)
 
 
-def _labeled(choices: Iterable[Choice]) -> dict[str, Choice]:
+def _labeled(choices: Iterable[Choice], numbered: bool) -> dict[str, Choice]:
     """Map labels to choices; trailing spaces tell equal labels apart."""
     found: dict[str, Choice] = {}
-    for choice in choices:
-        label = _label(choice)
+    for number, choice in enumerate(choices, 1):
+        label = _label(choice, f"{number} " if numbered else "")
         while label in found:
             label += " "
         found[label] = choice
     return found
 
 
-def _label(choice: Choice) -> str:
-    return ("● " if choice.current else "  ") + one_line(choice.label)
+def _label(choice: Choice, number: str) -> str:
+    return ("● " if choice.current else "  ") + number + one_line(choice.label)
 
 
 class SecretScreen(Dialog[str | None]):
