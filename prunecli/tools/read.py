@@ -108,18 +108,18 @@ def _shown(
     page = page_of(file, first, lines, limit, stop, whole=size <= MAX_BYTES) if encoding.unit == 1 else None
     if page is not None and first == 1:
         page = replace(page, data=page.data.removeprefix(codecs.BOM_UTF8))
-    note = ""
+    note, real = "", os.path.realpath(path)
     if page is None or (size <= MAX_DECODED and (not is_text(page.data) or SHIFTED.search(page.data))):
         file.seek(0)
         data = file.read(MAX_DECODED)
-        encoding = charset_of(data, os.path.realpath(path))
+        encoding = charset_of(data, real, context.files_seen.confirmed.get(real, ""))
         if page is None or encoding not in (UTF_8, UNKNOWN):
             source = io.BytesIO(encoding.decode(data).encode())
             page = page_of(source, first, lines, limit, stop, whole=True)
             page = replace(page, digest=digest_of(data))
             note = f"[the file {'seems to be' if encoding.guessed else 'is'} {name_of(encoding)}]"
     if page.digest is not None:
-        context.files_seen.note((state.st_dev, state.st_ino), page.digest, os.path.realpath(path))
+        context.files_seen.note((state.st_dev, state.st_ino), page.digest, real)
     return _page_output(page, path, size, limit, note)
 
 

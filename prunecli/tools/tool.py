@@ -62,9 +62,11 @@ class FilesSeen:
     They are kept in memory for a session. A file that was never seen may be edited by exact match but not
     overwritten. Files are identified by real path and by (device, inode), because an editor that saves by renaming
     changes the inode, and a move changes the path.
+    `confirmed` are encodings that the user confirmed, by real path.
     """
 
     def __init__(self) -> None:
+        self.confirmed: dict[str, str] = {}
         self._by_path: dict[str, bytes] = {}
         self._by_identity: dict[tuple[int, int], bytes] = {}
 

@@ -9,26 +9,14 @@ from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
-from prunecli.tools.files.charset import charset_of, check_writable
+from prunecli.tools.files.charset import charset_of, charset_of_new, check_writable, in_thread_confirmed
 from prunecli.tools.files.diff import change
-from prunecli.tools.files.encoding import (
-    LATIN_1,
-    UTF_8,
-    WESTERN,
-    Encoding,
-    encoding_of,
-    has_only_crlf,
-    is_binary,
-    with_crlf,
-)
-from prunecli.tools.files.in_thread import in_thread
+from prunecli.tools.files.encoding import UTF_8, has_only_crlf, is_binary, with_crlf
 from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, absolute, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
-
-_WESTERN = (LATIN_1, WESTERN)
 
 
 @frozen
@@ -74,11 +62,11 @@ class Write:
                 with locked(place, stop) as current:
                     return _overwritten(place, current, content, context, stop)
 
-        return await in_thread(work)
+        return await in_thread_confirmed(work, context)
 
 
 def _created(place: Place, content: str, context: ToolContext, stop: threading.Event) -> ToolOutput:
-    data = content.encode()
+    data = charset_of_new(content, place.path).encode(content)
     check_notebook(place.path, b"", data)
     identity = create_file(place, data, stop)
     context.files_seen.note(identity, digest_of(data), place.path)
@@ -104,14 +92,17 @@ def _overwritten(
     place: Place, current: Current, content: str, context: ToolContext, stop: threading.Event
 ) -> ToolOutput:
     name = _check_seen(place, current, context)
-    encoding = UTF_8 if (binary := is_binary(current.data)) else charset_of(current.data, place.path)
+    if current.data.isascii():
+        encoding = charset_of_new(content, place.path)
+    else:
+        encoding = charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
+    if binary := is_binary(current.data):
+        encoding = UTF_8
     old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:
         content, note = with_crlf(content), " Its CRLF line ends were kept."
-    check_writable(encoding, old, content)
-    data = _encoded(encoding, content)
-    if encoding in _WESTERN and encoding_of(data) == UTF_8 and not content.isascii():
-        note += " It was Latin-1 and is UTF-8 now."
+    data = encoding.mark + encoding.encode(content.removeprefix("\ufeff"))
+    check_writable(encoding, place.path, current.data, old, content)
     check_notebook(place.path, current.data, data)
     identity = current.identity
     if data != current.data:
@@ -120,13 +111,3 @@ def _overwritten(
     made = change(old, content)
     text = f"Wrote {name} (+{made.added} −{made.removed} lines).{note}"
     return text_output(text, made.details(place.path))
-
-
-def _encoded(encoding: Encoding, content: str) -> bytes:
-    """Encode the content like the file; characters that Latin-1 lacks make it UTF-8."""
-    if encoding in _WESTERN:
-        try:
-            return encoding.encode(content)
-        except ToolError:
-            encoding = UTF_8
-    return encoding.mark + encoding.encode(content.removeprefix("\ufeff"))

@@ -82,7 +82,6 @@ async def test_reading_a_part_is_reading_the_file(tools: Caller, workspace: Path
         (b"\xef\xbb\xbfa", "\ufeffx", b"\xef\xbb\xbfx"),
         ("a\r\n".encode("utf-16"), "é\n", b"\xff\xfe" + "é\r\n".encode("utf-16-le")),
         (b"caf\xe9", "é", b"\xe9"),
-        (b"caf\xe9", "→é", "→é".encode()),
     ],
 )
 async def test_encoding_and_line_ends_of_a_file_stay(

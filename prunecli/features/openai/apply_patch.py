@@ -16,10 +16,9 @@ from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files import notebook
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
-from prunecli.tools.files.charset import charset_of, check_writable
+from prunecli.tools.files.charset import charset_of, charset_of_new, check_writable, in_thread_confirmed
 from prunecli.tools.files.diff import Change, change
 from prunecli.tools.files.encoding import is_binary
-from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.notebook import is_notebook_name
 from prunecli.tools.files.replacement import check_notebook
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, refusal, seen_from
@@ -72,7 +71,7 @@ class ApplyPatch:
                 changes = [(one.told, one.path, one.applied(stop)) for one in planned]
             return _output(changes)
 
-        return await in_thread(work)
+        return await in_thread_confirmed(work, context)
 
 
 class _Planned:
@@ -91,8 +90,10 @@ class _Planned:
             if (patch.kind == "add" or place is not self._place) and place.stat() is not None:
                 raise ToolError(f"{well_formed(place.path)} exists; update it instead.")
         self._current: Current | None = None
-        self._old, self._new, self._data = "", patch.content, patch.content.encode()
-        if patch.kind != "add":
+        self._old, self._new, self._data = "", patch.content, b""
+        if patch.kind == "add":
+            self._data = charset_of_new(self._new, self.path).encode(self._new)
+        else:
             self._current = held.enter_context(locked(self._place, stop))
             self._read(name)
 
@@ -115,11 +116,12 @@ class _Planned:
             self._old, self._new = notebook.sources(current.data), notebook.sources(by_cell)
             self._data = by_cell
             return
-        encoding = charset_of(current.data, self._place.path)
+        path = self._place.path
+        encoding = charset_of(current.data, path, self._context.files_seen.confirmed.get(path, ""))
         self._old = encoding.decode(current.data)
         self._new = patched(self._old, self._patch.hunks, name)
-        check_writable(encoding, self._old, self._new)
         self._data = encoding.mark + encoding.encode(self._new.removeprefix("\ufeff"))
+        check_writable(encoding, path, current.data, self._old, self._new)
         check_notebook(self._target.path, current.data, self._data)
 
     def applied(self, stop: threading.Event) -> Change:

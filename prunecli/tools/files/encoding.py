@@ -37,7 +37,8 @@ class Encoding:
                     "can be put into it. For other text, convert it with bash: python3 or iconv."
                 ) from error
             raise ToolError(
-                f"The file is {self.codec}, which has no {text[error.start]!r} (U+{ord(text[error.start]):04X})."
+                f"The file is {self.codec}, which has no {text[error.start]!r} (U+{ord(text[error.start]):04X}); "
+                "use another character, or convert the file with bash: iconv."
             ) from error
 
     def decode(self, data: bytes) -> str:
@@ -46,9 +47,9 @@ class Encoding:
 
 
 UTF_8 = Encoding("utf-8")
-LATIN_1 = Encoding("latin-1")
-WESTERN = Encoding("windows-1252")
-"""Latin-1 with quotes and dashes. Like it, what a file is taken for, not what it declares to be."""
+LATIN_1 = Encoding("latin-1", guessed=True)
+WESTERN = Encoding("windows-1252", guessed=True)
+"""Latin-1 with quotes and dashes."""
 _WIDE = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
 UNKNOWN = Encoding("ascii")
 """A file in an encoding that can't be told: only its ASCII text is known."""

@@ -3,10 +3,11 @@
 import json
 import unicodedata
 
-from prunecli.tools.files.charset import check_writable
 from prunecli.tools.files.encoding import (
+    LATIN_1,
     UNKNOWN,
     UTF_8,
+    WESTERN,
     Encoding,
     encoding_of,
     has_only_crlf,
@@ -35,13 +36,17 @@ def replaced_in(encoding: Encoding, data: bytes, old: str, new: str, *, everywhe
 
     Other encodings than those of `encoding_of` take the way through UTF-8, since the whole file round-trips in them.
     """
-    check_writable(encoding, old, new)
     if encoding == encoding_of(data) or encoding == UTF_8:
         return replaced(data, old, new, everywhere=everywhere)
     done = replaced(encoding.decode(data).encode(), old, new, everywhere=everywhere)
     made = encoding.encode(done.data.decode())
     place = next((at for at in range(min(len(data), len(made))) if data[at] != made[at]), len(made))
-    if encoding.guessed and place < len(data) and splits_character(data, place):
+    if (
+        encoding.guessed
+        and encoding not in (LATIN_1, WESTERN)
+        and place < len(data)
+        and splits_character(data, place)
+    ):
         raise ToolError(_SPLITS)
     return Replacement(made, done.count)
 

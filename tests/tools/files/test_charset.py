@@ -1,10 +1,11 @@
 """Files that are not UTF-8: read as text, edited in their own bytes, or refused."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from prunecli.tools.files.charset import charset_of
+from prunecli.tools.asking import Inquiry, Reply
 from tests.tools.calling import Caller
 
 JAPANESE = "# 設定の説明\r\nこのプログラムはファイルを読み込んで内容を表示します。\r\nname = x\r\n"
@@ -37,7 +38,7 @@ SHORT = {
     "cp1252": "café “quoted” 10€\nname=x\n",
     "iso8859_2": "zażółć gęślą\nname=x\n",
 }
-DECLARED = {"utf-16": "BOM", "utf-32": "BOM"}
+MARKED = ("utf-16", "utf-32")
 NATIVE = {
     "gbk": "中文",
     "big5": "中文",
@@ -46,6 +47,18 @@ NATIVE = {
     "cp1252": "é",
     "iso8859_2": "żółć",
 }
+
+
+@dataclass
+class Person:
+    """Answers each question with `reply`."""
+
+    reply: Reply | None = Reply(chosen=(0,))
+    asked: list[str] = field(default_factory=list)
+
+    async def ask(self, inquiry: Inquiry) -> Reply | None:
+        self.asked.append(inquiry.question)
+        return self.reply
 
 
 def native(codec: str, text: str) -> str:
@@ -70,18 +83,73 @@ async def test_an_edit_keeps_every_other_byte_and_puts_in_what_is_certain(
     await tools.text("edit", path="f.txt", old_string="name = x", new_string="name = y\nz = 1")
     changed = text.replace("name = x", "name = y\r\nz = 1")
     assert file.read_bytes() == changed.encode(codec)
-    new = native(codec, text)
+    new, person = native(codec, text), Person(reply=None)
     given = {"path": "f.txt", "old_string": "name = y", "new_string": f"name = {new}"}
-    if codec not in ("utf-16", "utf-32", "cp1252"):
-        assert "nothing declares it" in await tools.error("edit", **given)
+    written = changed.replace("name = y", f"name = {new}").encode(codec)
+    if codec not in MARKED:
+        assert "nobody is there to confirm it" in await tools.error("edit", **given)
+        assert "did not confirm it" in await tools.with_(ask=Person(Reply((1,))).ask).error("edit", **given)
         assert file.read_bytes() == changed.encode(codec)
-        if not codec.startswith("utf"):
-            (workspace / ".editorconfig").write_text(f"[*.txt]\ncharset = {codec}\n")
-        else:
-            return
-    await tools.text("edit", **given)
-    assert file.read_bytes() == changed.replace("name = y", f"name = {new}").encode(codec)
-    assert charset_of(file.read_bytes(), str(file)).guessed is False
+        person.reply = Reply((0,))
+    asking = tools.with_(ask=person.ask)
+    await asking.text("edit", **given)
+    assert file.read_bytes() == written
+    await asking.text("edit", path="f.txt", old_string="z = 1", new_string=f"z = {new}")
+    changed = changed.replace("name = y", f"name = {new}").replace("z = 1", f"z = {new}")
+    assert file.read_bytes() == changed.encode(codec)
+    assert len(person.asked) == (codec not in MARKED), "once for a file and session"
+
+
+@pytest.mark.parametrize("codec", [codec for codec in LONG if codec not in MARKED])
+@pytest.mark.parametrize("declared", ["editorconfig", "gitattributes"])
+async def test_a_folder_declares_the_encoding_of_its_files(
+    tools: Caller, workspace: Path, codec: str, declared: str
+) -> None:
+    attribute, charset = f"*.txt working-tree-encoding={codec}", f"[*.txt]\ncharset = {codec}\n"
+    (workspace / f".{declared}").write_text(charset if declared == "editorconfig" else attribute)
+    file, text = workspace / "f.txt", LONG[codec]
+    file.write_bytes(text.encode(codec))
+    new = native(codec, text)
+    await tools.text("edit", path="f.txt", old_string="name = x", new_string=f"name = {new}")
+    assert file.read_bytes() == text.replace("name = x", f"name = {new}").encode(codec)
+    if "-" not in codec:
+        await tools.text("write", path="new.txt", content=text)
+        assert (workspace / "new.txt").read_bytes() == text.encode(codec)
+
+
+async def test_the_question_names_the_letters_and_shows_how_the_file_would_read(
+    tools: Caller, workspace: Path
+) -> None:
+    (workspace / "notes.txt").write_bytes("# notes\nprix à Nîmes\nz\n".encode("cp1252"))
+    person = Person()
+    asking = tools.with_(ask=person.ask)
+    assert "0 matches" in await asking.error("edit", path="notes.txt", old_string="y", new_string="é")
+    await asking.text("edit", path="notes.txt", old_string="z", new_string="é et ü")
+    assert person.asked == [
+        "latin-1 was guessed for notes.txt. Write é ü as latin-1?\nThe file then reads: prix à Nîmes"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "codec"),
+    [
+        ("a.py", "# -*- coding: cp1252 -*-\nx = 'é'\n", "cp1252"),
+        ("a.py", "#!/usr/bin/python\n# coding=gbk\nx = '中文'\n", "gbk"),
+        ("a.el", ";; -*- coding: koi8-r -*-\n; Привет\n", "koi8_r"),
+        ("a.xml", '<?xml version="1.0" encoding="shift_jis"?>\n<a>日本語</a>\n', "shift_jis"),
+        ("a.md", "# Encoding: gbk\n中文\n", "utf-8"),
+        ("a.py", "# coding: utf-8\nx = 'é'\n", "utf-8"),
+    ],
+)
+async def test_a_new_file_has_the_encoding_that_its_text_declares(
+    tools: Caller, workspace: Path, name: str, content: str, codec: str
+) -> None:
+    await tools.text("write", path=name, content=content)
+    assert (workspace / name).read_bytes() == content.encode(codec)
+    if codec != "utf-8":
+        (workspace / name).unlink()
+        assert "has no" in await tools.error("write", path=name, content=content + "🙂")
+        assert not (workspace / name).exists()
 
 
 @pytest.mark.parametrize(
@@ -123,13 +191,13 @@ async def test_write_keeps_the_encoding_or_refuses(tools: Caller, workspace: Pat
     assert (workspace / "f").read_bytes() == "名字=新\r\n".encode("gbk")
 
 
-async def test_latin_1_takes_its_letters_but_no_euro_sign_that_others_write_differently(
+async def test_latin_1_takes_no_euro_sign_that_others_write_differently(
     tools: Caller, workspace: Path
 ) -> None:
     (workspace / "f").write_bytes("prix à Nîmes\nname=x\n".encode("iso8859_15"))
     assert "has no '€'" in await tools.error("edit", path="f", old_string="name=x", new_string="10€")
-    await tools.text("edit", path="f", old_string="name=x", new_string="é")
-    assert (workspace / "f").read_bytes() == "prix à Nîmes\né\n".encode("latin-1")
+    await tools.text("read", path="f")
+    assert "has no '€'" in await tools.error("write", path="f", content="10€\n")
 
 
 async def test_what_is_no_text_stays_binary(tools: Caller, workspace: Path) -> None:
