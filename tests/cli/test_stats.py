@@ -212,7 +212,7 @@ def test_prunes_and_what_they_saved_are_there(home: Home) -> None:
     assert (total["prunes"], total["pruned"]) == (1, 39_999)
     assert total["withheld"] > 30_000
     assert total["saved"] > 0
-    assert "pruning spared requests ~" in home.run().stdout
+    assert "without pruning, ~" in home.run().stdout
 
 
 def test_prices_that_the_session_recorded_count_where_no_table_has_one(home: Home) -> None:
@@ -230,7 +230,7 @@ def test_prices_that_the_session_recorded_count_where_no_table_has_one(home: Hom
 def test_without_prices_nothing_is_said_to_be_saved(home: Home) -> None:
     home.session("one", *pruned("my-model"))
     text = home.run().stdout
-    assert re.search(r"^\$ \?; pruning spared requests ~\S+ tokens$", text, re.MULTILINE)
+    assert re.search(r"^\$ \?; without pruning, ~\S+ tokens more sent$", text, re.MULTILINE)
     assert "$0.00" not in text
 
 

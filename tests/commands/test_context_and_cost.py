@@ -100,7 +100,7 @@ def test_cost_with_known_prices_says_what_pruning_saved_net(tmp_path: Path) -> N
     table = run_line(runtime, "/cost")[0]
     assert isinstance(table, Table)
     assert "Pruning saved $" in table.note
-    assert table.note.startswith("Pruning spared requests ~")
+    assert table.note.startswith("Without pruning, requests would have sent ~")
     assert "rewriting ~0 tokens" not in table.note, "nothing was written again"
     assert table.note.endswith(" net in this session.")
     assert [row[0] for row in table.rows][:2] == ["claude-sonnet-4-5", ""]

@@ -17,7 +17,7 @@ from prunecli.runtime.balance import payments
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, in_tokens, money, share, short
 
-_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "pruned", "saved")
+_HEADINGS = ("", "entry", "input", "read", "write", "hit", "output", "cost", "not sent", "saved")
 """Token columns: uncached input, cache reads and writes, cache share, output, and tokens that pruning kept out."""
 
 ALIASES = ("usage",)
@@ -165,24 +165,20 @@ def _note(found: Pruning, responses: Sequence[Paid], fetches: int) -> str:
         lines.append("Pruning has saved nothing so far.")
     elif found.saved is None or found.cost is None or found.regret is None or found.balance is None:
         rewriting = (
-            f" and caused ~{in_tokens(found.rewritten)} to be rewritten to the cache"
-            if found.rewritten
-            else ""
-        )
-        lines.append(f"Pruning spared requests ~{in_tokens(found.withheld)}{rewriting}; prices unknown.")
-    else:
-        again = (
-            f"; fetching {counted(fetches, 'result')} again cost ~{money(found.regret)}" if fetches else ""
-        )
-        rewriting = (
-            f"; rewriting ~{in_tokens(found.rewritten)} to the cache cost ~{money(found.cost)}"
-            if found.rewritten
-            else ""
+            f", and ~{in_tokens(found.rewritten)} were rewritten to the cache" if found.rewritten else ""
         )
         lines.append(
-            f"Pruning spared requests ~{in_tokens(found.withheld)}, saving ~{money(found.saved)}"
-            f"{rewriting}{again}."
+            f"Without pruning, requests would have sent ~{in_tokens(found.withheld)} more{rewriting}; prices unknown."
         )
+    else:
+        parts = [f"Without pruning, requests would have sent ~{in_tokens(found.withheld)} more"]
+        if found.rewritten:
+            parts.append(f"rewriting ~{in_tokens(found.rewritten)} to the cache cost ~{money(found.cost)}")
+        if fetches:
+            parts.append(f"fetching {counted(fetches, 'result')} again cost ~{money(found.regret)}")
+        if parts[1:]:
+            parts[0] += f", for ~{money(found.saved)}"
+        lines.append("; ".join(parts) + ".")
         lines.append(f"Pruning {net(found.balance)} in this session.")
     if found.cleared:
         lines.append(f"The endpoint itself pruned ~{short(found.cleared)} of these tokens.")

@@ -36,7 +36,7 @@ Origin: TypeAlias = Literal["own", "copied", "imported"]
 @dataclass(slots=True)
 class Sums:
     """Totals of requests. `input` is uncached tokens. `cost` is in USD, for requests with a known price; `unpriced`
-    counts the others. `withheld` is the tokens that pruning spared requests, and `saved` its net effect in USD.
+    counts the others. `withheld` is the tokens that pruning kept out of requests, and `saved` its net effect in USD.
     `pruned` is the tokens of pruned results."""
 
     requests: int = 0
@@ -247,7 +247,7 @@ _UNKNOWN = "$ ?"
 def pruning_words(sums: Sums) -> str:
     if not sums.withheld:
         return "no tokens saved by pruning"
-    words = f"pruning spared requests ~{in_tokens(sums.withheld)}"
+    words = f"without pruning, ~{in_tokens(sums.withheld)} more sent"
     return words if cost_words(sums) == _UNKNOWN else f"{words}, {_saved(sums)} net"
 
 
