@@ -1,6 +1,7 @@
 """The schema of `--json-schema`: checked before anything is sent, and answers checked within a time limit."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -14,20 +15,23 @@ ANSWER = '{"a": "%sb"}' % ("a" * 60)
 
 
 @pytest.mark.parametrize(
-    "schema",
+    ("schema", "valid", "invalid"),
     [
-        TREE,
-        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
-        {"$ref": "#/examples/0", "examples": [{"type": "string"}]},
-        {"not": {"type": "string"}, "default": {"$ref": "#/nowhere"}},
-        {
-            "properties": {"minimum": {}, "maximum": {}, "enum": {}, "$ref": {"type": "string"}},
-            "required": ["$ref"],
-        },
+        (TREE, '{"n": []}', '{"n": [1]}'),
+        ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "{}", '{"type": 1}'),
+        ({"$ref": "#/examples/0", "examples": [{"type": "string"}]}, '"a"', "1"),
+        ({"not": {"type": "string"}, "default": {"$ref": "#/nowhere"}}, "1", '"a"'),
+        (
+            {"properties": {"minimum": {}, "enum": {}, "$ref": {"type": "string"}}, "required": ["$ref"]},
+            '{"$ref": "#"}',
+            "{}",
+        ),
     ],
 )
-def test_a_schema_whose_references_lead_somewhere_is_accepted(schema: Any) -> None:
-    AnswerSchema(schema)
+def test_a_schema_whose_references_lead_somewhere_is_accepted(schema: Any, valid: str, invalid: str) -> None:
+    accepted = AnswerSchema(schema)
+    assert accepted.checked(valid) == (json.loads(valid), [])
+    assert accepted.checked(invalid)[1]
 
 
 def test_a_schema_that_refers_to_itself_without_end_is_named_when_an_answer_is_checked() -> None:

@@ -186,8 +186,12 @@ def test_a_closed_session_is_free_while_a_child_that_is_being_started_has_its_de
     (held,) = [name for name in names if os.path.realpath(f"/proc/self/fd/{name}") == str(path.resolve())]
     copy = os.dup(int(held))
     try:
+        first.append(record(0))
         first.close()
-        LogWriter(path).close()
+        second = LogWriter(path)
+        second.append(record(1))
+        second.close()
+        assert read_log(path).records == [record(0), record(1)]
     finally:
         os.close(copy)
 

@@ -53,7 +53,9 @@ def test_no_shape_of_a_record_keeps_a_session_from_being_used(
     path = Store(folder).new_path(folder, "s-1")
     path.parent.mkdir(parents=True)
     path.write_bytes(data)
-    use_everything(path, folder)
+    session = use_everything(path, folder)
+    assert session.records
+    assert path.read_bytes() == data  # reading repairs nothing in the file
 
 
 def line(seq: int, payload: str) -> bytes:

@@ -245,6 +245,9 @@ def test_ctrl_z_without_a_shell_stops_nothing(program: Callable[..., Terminal]) 
     terminal = program().ready()
     terminal.send("\x1a")
     terminal.shows("No shell to return to")
+    assert LEFT not in terminal.seen
+    assert not terminal.has_ended()
+    assert not terminal.is_cooked()
 
 
 def test_five_megabytes_are_pasted_and_the_keyboard_goes_on(program: Callable[..., Terminal]) -> None:
@@ -320,6 +323,10 @@ def test_what_is_typed_at_once_is_there_when_the_prompt_is(program: Callable[...
     terminal.send("Ωfirst")
     terminal.ready()
     terminal.until(lambda: "Ωfirst".encode() in terminal.seen.partition(b"\x1b[?1049h")[2])
+    terminal.forget()
+    terminal.send(" and")
+    terminal.shows("and")
+    assert not terminal.is_cooked()
 
 
 def test_a_configuration_that_is_wrong_ends_the_start_with_a_line(program: Callable[..., Terminal]) -> None:

@@ -308,8 +308,9 @@ PARTS = (
 )
 
 
-def fuzz(count: int, seed: int) -> None:
-    """Reads so many random sequences with one parser, and then a letter."""
+@pytest.mark.parametrize(("count", "seed"), [(2_000, 39), pytest.param(FULL, 1, marks=pytest.mark.long)])
+def test_no_sequence_raises_or_takes_the_keyboard_away(count: int, seed: int) -> None:
+    """One parser reads so many random sequences, and a letter after each."""
     chance = random.Random(seed)
     keys, at = TerminalInput(BOUND.__contains__), 0.0
     for _ in range(count):
@@ -323,8 +324,3 @@ def fuzz(count: int, seed: int) -> None:
                 if isinstance(event, events.Resize):
                     assert 0 < event.size.width <= 5_000
         assert told(keys.read("x", at + 1)) == ["x"], repr(sequence)
-
-
-@pytest.mark.parametrize(("count", "seed"), [(2_000, 39), pytest.param(FULL, 1, marks=pytest.mark.long)])
-def test_no_sequence_raises_or_takes_the_keyboard_away(count: int, seed: int) -> None:
-    fuzz(count, seed)

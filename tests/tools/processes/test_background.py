@@ -137,7 +137,7 @@ async def test_a_folder_that_cannot_be_written_ends_the_command(folder: Path) ->
         return order
 
     _, child = await moved(folder, f"setsid sh -c 'sleep 1000; : {word}' & sleep 1000; : {word}", order=lost)
-    await over(child)
+    assert (await over(child)).exit_code != 0
     await until(lambda: not processes_with(word))
 
 
