@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from prunecli.config.keys import nearest
+from prunecli.config.save import save
 from prunecli.context.labels import act_words
 from prunecli.plugins.app import Brought, Installed, resolved
 from prunecli.plugins.features import features
@@ -495,6 +496,22 @@ def refuse(command: str, surplus: Sequence[str], takes: str = "no arguments") ->
     if surplus:
         given = shortened(one_line(" ".join(surplus)), MOST_SHOWN)
         raise UsageError(f"/{command} {given}: unknown argument", f"/{command} takes {takes}")
+
+
+def on_or_off(command: str, arguments: str, *, now: bool) -> tuple[bool, bool]:
+    """Return whether "on", "off" or nothing, which changes what is so `now`, turns something on, and whether to save
+    that. Raises UsageError."""
+    words = [word for word in arguments.split() if word != "--save"]
+    refuse(
+        command, words[1:] if words[:1] in (["on"], ["off"]) else words, "on or off, with --save to keep it"
+    )
+    return (words == ["on"] if words else not now), "--save" in arguments.split()
+
+
+def kept(runtime: Runtime, key: str, value: str) -> str:
+    """Save the value of an option, and return that in a sentence. Raises ConfigError."""
+    note = save(runtime.setup.places, runtime.config, key, value)
+    return f"Saved{note and f'; {note}'}."
 
 
 def switched(unheard: Sequence[str]) -> list[Effect]:

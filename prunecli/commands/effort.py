@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say, refuse
-from prunecli.config.save import save
+from prunecli.commands.command import Choice, Choose, Effect, Say, kept, refuse
 from prunecli.model.events import SettingChanged
 from prunecli.providers.optional_fields import EFFORT
 from prunecli.runtime import Runtime
@@ -38,6 +37,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         tokens = short(runtime.session.context.counts.context_tokens)
         said += f" Earlier thinking stays valid; the next request caches ~{tokens} tokens again."
     if "--save" in words:
-        note = save(runtime.setup.places, runtime.config, "model.effort", level)
-        said += f" Saved{note and f'; {note}'}."
+        said += f" {kept(runtime, 'model.effort', level)}"
     return [Say(said)]

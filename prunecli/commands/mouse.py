@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Say, SetMouse
-from prunecli.config.save import save
+from prunecli.commands.command import Effect, Say, SetMouse, kept, on_or_off
 from prunecli.runtime import Runtime
 
 NOT_IN = {"headless": "start prunecli without -p", "editor": "The editor draws the screen."}
@@ -16,14 +15,7 @@ _SAID = {
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Turn mouse support on or off: /mouse off; --save keeps it."""
-    words = [word for word in arguments.split() if word != "--save"]
-    if words not in (["on"], ["off"], []):
-        return [Say(f"/mouse takes on or off, not {arguments!r}", "error")]
-    on = words == ["on"] if words else not runtime.config.ui.mouse
+    on, keep = on_or_off("mouse", arguments, now=runtime.config.ui.mouse)
     text = "true" if on else "false"
     runtime.use_config(runtime.config.with_value("ui.mouse", text))
-    said = _SAID[on]
-    if "--save" in arguments.split():
-        note = save(runtime.setup.places, runtime.config, "ui.mouse", text)
-        said += " Saved" + (f"; {note}." if note else ".")
-    return [SetMouse(on), Say(said)]
+    return [SetMouse(on), Say(f"{_SAID[on]} {kept(runtime, 'ui.mouse', text)}" if keep else _SAID[on])]

@@ -3,9 +3,8 @@
 import os
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, refuse
+from prunecli.commands.command import Choice, Choose, Effect, Say, SetTheme, kept, refuse
 from prunecli.config.files import parse_toml
-from prunecli.config.save import save
 from prunecli.runtime import Runtime
 from prunecli.util.errors import ConfigError
 from prunecli.util.paths import Places, names_in
@@ -33,8 +32,7 @@ def _chosen(runtime: Runtime, name: str, *, keep: bool) -> Sequence[Effect]:
     runtime.use_config(runtime.config.with_value("ui.theme", name))
     if not keep:
         return [Say(f"Theme: {name}. /theme {name} --save keeps it.")]
-    note = save(runtime.setup.places, runtime.config, "ui.theme", name)
-    return [Say(f"Theme: {name}. Saved{note and f'; {note}'}.")]
+    return [Say(f"Theme: {name}. {kept(runtime, 'ui.theme', name)}")]
 
 
 def _about(places: Places, name: str) -> str:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Effect, Reconfigured, Say
-from prunecli.config.save import save
+from prunecli.commands.command import Effect, Reconfigured, Say, kept, on_or_off
 from prunecli.runtime import Runtime
 
 NOT_IN = {"headless": "start prunecli without -p", "editor": "The editor has its own keys."}
@@ -16,14 +15,8 @@ _SAID = {
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     """Turn vim's keys in the prompt on or off: /vim off; --save keeps it."""
-    words = [word for word in arguments.split() if word != "--save"]
-    if words not in (["on"], ["off"], []):
-        return [Say(f"/vim takes on or off, not {arguments!r}", "error")]
-    on = words == ["on"] if words else runtime.config.ui.editing != "vim"
+    on, keep = on_or_off("vim", arguments, now=runtime.config.ui.editing == "vim")
     editing = "vim" if on else "plain"
     runtime.use_config(runtime.config.with_value("ui.editing", editing))
-    said = _SAID[editing]
-    if "--save" in arguments.split():
-        note = save(runtime.setup.places, runtime.config, "ui.editing", editing)
-        said += " Saved" + (f"; {note}." if note else ".")
+    said = f"{_SAID[editing]} {kept(runtime, 'ui.editing', editing)}" if keep else _SAID[editing]
     return [Reconfigured(), Say(said)]

@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from prunecli.agent.front_matter import MAX_BYTES
-from prunecli.config.claude_plugins import ClaudePlugin, Kind
+from prunecli.config.claude_plugins import ClaudePlugin, Kind, usable
+from prunecli.model.requests import PREAMBLE
+from prunecli.runtime.host import Host
+from prunecli.safety.project_settings import down_to
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.sanitize import one_line
@@ -90,6 +93,16 @@ def folders(
         for path in plugin.folders(kind)
     ]
     return (*of_project, *(Folder(path, "user") for path in users), *of_plugins)
+
+
+def none_defined(host: Host, kind: Kind) -> bool:
+    """Return whether the session of a host is new and nobody defines anything of a kind. Its code is then not
+    imported, which would take a tenth of the time to the first request."""
+    setup, places = host.setup, host.setup.places
+    if PREAMBLE in host.session.context.settings or usable(places, setup.config.plugins.disabled):
+        return False
+    project = down_to(setup.cwd) if host.gatekeeper.trusted else ()
+    return not any(os.path.lexists(one.path) for one in folders(kind, project, places.config, places.home))
 
 
 class Shelf(Generic[DefinitionT]):

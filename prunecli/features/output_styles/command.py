@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from prunecli.commands.command import Choice, Choose, Effect, Say
-from prunecli.config.save import save
+from prunecli.commands.command import Choice, Choose, Effect, Say, kept
 from prunecli.features.output_styles.part import DEFAULT, OutputStyles
 from prunecli.runtime import Runtime
 from prunecli.runtime.preamble import recorded
@@ -43,5 +42,4 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     )
     if not keep:
         return [Say(f"Output style: {name or DEFAULT}.{when} /output-style {wanted} --save keeps it.")]
-    note = save(runtime.setup.places, runtime.config, "output_style.name", name)
-    return [Say(f"Output style: {name or DEFAULT}. Saved{note and f'; {note}'}.{when}")]
+    return [Say(f"Output style: {name or DEFAULT}. {kept(runtime, 'output_style.name', name)}{when}")]

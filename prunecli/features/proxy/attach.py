@@ -3,10 +3,8 @@
 The log is read as it grows. The proxy records what is pruned or restored there, from the program's next request on.
 """
 
-import asyncio
 import os
 import sys
-from collections import deque
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +15,6 @@ from prunecli.cli.launch import working_directory
 from prunecli.cli.shared import complaining, single
 from prunecli.features.proxy.hosting import runtime_for
 from prunecli.features.proxy.sockets import Ask, answers, connection
-from prunecli.front.headless.commands import run_command
 from prunecli.model.events import Event, Record
 from prunecli.model.record_codec import record_to_json
 from prunecli.runtime import Runtime
@@ -28,12 +25,10 @@ from prunecli.session.store import Store
 from prunecli.tui import run_tui
 from prunecli.util.errors import SessionNotFound, UsageError
 from prunecli.util.paths import Places
-from prunecli.util.sanitize import one_line, visible_with_tabs
 
 
 def attach(
     session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")] = "",
-    command: Annotated[str, typer.Option("--command", "-c", help="Run one command and exit.")] = "",
 ) -> None:
     """See and change what a running proxy sends.
 
@@ -44,11 +39,8 @@ def attach(
         found = chosen(asked_all(environ), session)
         ask = stack.enter_context(connection(found[0])) if found else None
         row = found[1] if found else ended(session, environ)
-        if command:
-            typer.echo(asyncio.run(ran(followed(row, ask, environ), command)))
-            return
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise UsageError("attach needs a terminal", "use -c '/context table' to run one command")
+            raise UsageError("attach needs a terminal", "`prunecli proxy --status` prints one line")
         code = run_tui(
             lambda: followed(row, ask, environ),
             places=Places.of(environ),
@@ -58,17 +50,6 @@ def attach(
             inline=False,
         )
     raise typer.Exit(code)
-
-
-async def ran(runtime: Runtime, line: str) -> str:
-    """Run a command and return what it says. Raises PrunecliError."""
-    if runtime.resuming is not None:
-        deque(runtime.resuming.steps(), 0)
-        runtime.resuming.finish()
-    done = await run_command(runtime, line)
-    if done is None or done.prompt:
-        raise UsageError(f"{one_line(line)} is not a command", "/cost and /context table are some")
-    return "\n".join(map(visible_with_tabs, done.lines))
 
 
 def followed(row: dict[str, Any], ask: Ask | None, environ: dict[str, str]) -> Runtime:

@@ -5,19 +5,16 @@ prompt or tools; notices tell the model of later changes.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from prunecli.config.claude_plugins import usable
 from prunecli.model.events import UserMessage
-from prunecli.model.requests import PREAMBLE
 from prunecli.plugins.app import resolved
+from prunecli.runtime.definition_folders import none_defined
 from prunecli.runtime.parts import Part, Prompt
-from prunecli.safety.project_settings import down_to
 
 if TYPE_CHECKING:
     from prunecli.features.skills_and_memory.custom_commands import CustomCommands
@@ -83,22 +80,11 @@ class Extensions(Part):
 
     @property
     def absent(self) -> bool:
-        """Whether the session is new and has no skills.
-
-        In that case, their imports are skipped, which would take a tenth of the time to the first request.
-        """
+        """Whether the session is new and has no skills: then their code is not imported yet."""
         return self._absent is self._host.session
 
     def _look_for_folders(self) -> None:
-        setup, places, session = self._host.setup, self._host.setup.places, self._host.session
-        project = down_to(setup.cwd) if self._host.gatekeeper.trusted else ()
-        bases = [places.config, places.home / ".claude"]
-        bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
-        plugins = usable(places, setup.config.plugins.disabled)
-        new = PREAMBLE not in session.context.settings and not plugins
-        self._absent = (
-            session if new and not any(os.path.lexists(base / "skills") for base in bases) else None
-        )
+        self._absent = self._host.session if none_defined(self._host, "skills") else None
 
     def prompt(self, words: str) -> AbstractAsyncContextManager[Prompt] | None:
         return None if self._host.who else self._expanded(words)

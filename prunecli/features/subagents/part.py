@@ -1,20 +1,17 @@
 """The tasks of a runtime, imported when the first one is called or defined."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from prunecli.config.claude_plugins import usable
 from prunecli.model.events import UserMessage
 from prunecli.model.messages import Block
-from prunecli.model.requests import PREAMBLE
 from prunecli.plugins.app import resolved
+from prunecli.runtime.definition_folders import none_defined
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part, Prompt
-from prunecli.safety.project_settings import down_to
 from prunecli.tools.tool import ToolOutput
 
 if TYPE_CHECKING:
@@ -66,15 +63,7 @@ class Tasks(Part):
         return self._absent is self.host.session
 
     def _look_for_folders(self) -> None:
-        setup, places, session = self.host.setup, self.host.setup.places, self.host.session
-        project = down_to(setup.cwd) if self.host.gatekeeper.trusted else ()
-        bases = [places.config, places.home / ".claude"]
-        bases += [folder / hidden for folder in project for hidden in (".prunecli", ".claude")]
-        plugins = usable(places, setup.config.plugins.disabled)
-        new = PREAMBLE not in session.context.settings and not plugins
-        self._absent = (
-            session if new and not any(os.path.lexists(base / "agents") for base in bases) else None
-        )
+        self._absent = self.host.session if none_defined(self.host, "agents") else None
 
     def _due(self) -> Sequence[UserMessage]:
         return () if self.absent else self.subagents.due()
