@@ -36,6 +36,7 @@ SLOW = tuple(
             "e2e/",
             "faults/",
             "features/lsp/",
+            "features/openai/test_random",
             "features/test_removal",
             "golden/",
             "laws/",

@@ -6,6 +6,8 @@ only its body goes. The text that stands there instead names what it was, its si
 
 import json
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -30,7 +32,8 @@ _COMMAND = frozenset(("command", "cmd", "script", "code", "input"))
 _STAYS = frozenset(("path", "file_path", "pattern", "query", "url", "memo", "entries"))
 _PATCH = "*** Begin Patch"
 _FILES = re.compile(r"\*\*\* (?:Update|Add|Delete) File: ([^\n\\]{1,200})")
-_HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1[^\n]*\n(.*?)\n[ \t]*\2[ \t]*(?=\n|\Z)", re.DOTALL)
+_HERE = re.compile(r"(?<!<)<<(-)?[ \t]*(['\"]?)([\w.-]{1,40})\2[^\n]*\n")
+"""The line that begins a here-document."""
 _NAMES: Mapping[InputKind, str] = {"old": "old text", "new": "new text", "content": "content"}
 _MARK = re.compile(r"\[input pruned — [^\n]{1,400}? tokens(?: \| recall \d+ input)?\]")
 
@@ -60,7 +63,7 @@ def _of_text(key: str, text: str) -> tuple[tuple[InputKind, str, int, int], ...]
         return (("new", _NAMES["new"], 0, len(text)),)
     if name in _CONTENT:
         return (("content", _NAMES["content"], 0, len(text)),)
-    bodies = tuple((match.start(3), match.end(3)) for match in _HERE.finditer(text))
+    bodies = _bodies(text)
     if bodies and len(text) - sum(end - start for start, end in bodies) < 2 * LEAST_CHARS:
         found = ((start, end) for start, end in bodies if end - start >= LEAST_CHARS)
         return tuple(
@@ -76,6 +79,27 @@ def _of_text(key: str, text: str) -> tuple[tuple[InputKind, str, int, int], ...]
             else ()
         )
     return (("other", head("".join(filter(str.isprintable, key)), 40) or "text", 0, len(text)),)
+
+
+def _bodies(text: str) -> list[tuple[int, int]]:
+    """Return the start and end of the body of each here-document. As in a shell, it ends before the line that is its
+    word and nothing else, but for tabs before it after `<<-`."""
+    if "<<" not in text:
+        return []
+    exact, indented = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    found, at = list[tuple[int, int]](), 0
+    for line in text.split("\n"):
+        exact[line].append(at)
+        indented[line.lstrip("\t")].append(at)
+        at += len(line) + 1
+    done = 0
+    for match in _HERE.finditer(text):
+        ends = (indented if match[1] else exact).get(match[3], [])
+        place = bisect_left(ends, match.end())
+        if match.start() >= done and place < len(ends):
+            done = ends[place]
+            found.append((match.end(), max(match.end(), done - 1)))
+    return found
 
 
 def _patch_or(kind: InputKind, what: str, text: str) -> tuple[InputKind, str]:
@@ -177,4 +201,4 @@ def written(call: ToolUse, *, changes_files: bool) -> list[str]:
     strings = [(key.lower(), text) for _, key, text in _strings(call.input)]
     if changes_files:
         return [text for key, text in strings if key not in _OLD | _STAYS]
-    return [match[3] for _, text in strings for match in _HERE.finditer(text)]
+    return [text[start:end] for _, text in strings for start, end in _bodies(text)]

@@ -143,13 +143,16 @@ def _raw(host: "Host", seq: int) -> str:
 
 
 def inputs(context: Context, seq: int) -> tuple[Block, ...]:
-    """Return the long texts in the inputs of an answer's calls, or of a result's call, each below its name."""
+    """Return the long texts in the inputs of an answer's calls, or of a result's call, each below its name.
+
+    Both are one block, since a block of blanks is not sent."""
     entry = context.entries.get(seq)
     calls = (
         (entry.call,) if entry and entry.call else entry.exchange.calls if entry and entry.exchange else ()
     )
-    found = ((call, text) for call in calls for text in long_texts(call))
-    return tuple(Text(said) for call, text in found for said in (f"[{text.what} of {call.name}]", text.text))
+    return tuple(
+        Text(f"[{text.what} of {call.name}]\n{text.text}") for call in calls for text in long_texts(call)
+    )
 
 
 def original(context: Context, seq: int) -> tuple[Block, ...]:

@@ -51,24 +51,24 @@ class Recall:
     async def run(self, given: RecallInput, context: ToolContext) -> ToolOutput:
         if context.recall is None:
             raise ToolError("recall is not available here")
-        original = context.recall(given.entry)
-        if (given.lines or "").startswith(_INPUT):
-            if not (original := context.inputs(given.entry)):
-                raise ToolError(f"Entry {given.entry} has no call with a long input")
-            given = replace(given, lines=(given.lines or "").removeprefix(_INPUT).strip() or None)
-        elif (given.lines or "").startswith(_RAW):
+        original, lines = context.recall(given.entry), (given.lines or "").strip()
+        of = next((one for one in (_INPUT, _RAW) if lines.startswith(one)), "")
+        if of == _INPUT and not (original := context.inputs(given.entry)):
+            raise ToolError(f"Entry {given.entry} has no call with a long input")
+        if of == _RAW:
             if not (raw := context.raw(given.entry)):
                 raise ToolError(f"Entry {given.entry} has no bytes besides its text")
             original = (Text(raw),)
-            given = replace(given, lines=(given.lines or "").removeprefix(_RAW).strip() or None)
-        content = await paged(original, given, context)
+        given = replace(given, lines=lines.removeprefix(of).strip() or None)
+        content = await paged(original, given, context, f"lines {of}".strip())
         return ToolOutput(content, details={"recalled": given.entry})
 
 
 async def paged(
-    original: Sequence[Block], given: RecallInput, context: ToolContext, of: str = ""
+    original: Sequence[Block], given: RecallInput, context: ToolContext, of: str
 ) -> tuple[Block, ...]:
-    """Return the page of an original that a call asks for. `of` names its session: " of task 3"."""
+    """Return the page of an original that a call asks for. `of` stands between the number of the entry and the lines
+    in the name of the next page: `of task 3 lines`."""
     content = readable(original)
     if context.pages is None:
         return content
@@ -96,7 +96,7 @@ def _page(
         end = start + size
         part = part[:size] + ("" if part[:size].endswith("\n") else "\n")
         shown, following = lines.name(start, end), lines.name(end, stop)
-        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry}{of} lines {following}]"
+        part += f"[lines {shown} of {lines.count:,} | next: recall {given.entry} {of} {following}]"
     return (*([Text(part)] if part else ()), *others)
 
 

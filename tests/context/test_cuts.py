@@ -93,8 +93,8 @@ def test_recall_returns_the_texts_of_an_input_byte_for_byte() -> None:
     talk, head = talked(*CALLS)
     cut_all(talk, head)
     texts = [block.text for block in inputs(talk.context, head) if isinstance(block, Text)]
-    assert texts[1::2] == [OLD, NEW, BODY, BODY[:-1], PATCH]
-    assert texts[0] == "[old text of edit]"
+    assert [text.partition("\n")[2] for text in texts] == [OLD, NEW, BODY, BODY[:-1], PATCH]
+    assert texts[0].startswith("[old text of edit]\n")
     assert not inputs(talk.context, talk.user("hello"))
 
 

@@ -37,6 +37,10 @@ def _output_tokens(reply: Reply) -> int:
     return max(1, -(-sum(map(len, (*texts, *calls))) // 4))
 
 
+def _reasoning_tokens(reply: Reply) -> int:
+    return sum(-(-len(block.thinking) // 4) for block in reply.blocks if isinstance(block, Thinking))
+
+
 # Chat Completions
 
 
@@ -135,7 +139,7 @@ def _events(reply: Reply, asked: Asked, issued: Issued) -> Iterator[dict[str, Js
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.read, "cache_write_tokens": usage.written},
         "output_tokens": said,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": _reasoning_tokens(reply)},
         "total_tokens": usage.prompt + said,
         **reply.usage,
     }

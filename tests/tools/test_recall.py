@@ -56,6 +56,14 @@ async def test_the_asked_lines_come_and_nothing_else() -> None:
     assert await recalled(Text("a\nb"), PICTURE, lines="2") == (Text("b"),)
 
 
+@pytest.mark.parametrize("of", ["input", "raw"])
+async def test_pages_of_an_input_and_of_raw_bytes_name_the_next_one_of_the_same(of: str) -> None:
+    more = replace(CONTEXT, inputs=lambda _: (Text(TEXT),), raw=lambda _: TEXT)
+    first = words(await recalled(Text("else"), lines=of, context=more))
+    assert first == TEXT[:400] + f"[lines 1-20 of 200 | next: recall 17 lines {of} 21-200]"
+    assert words(await recalled(Text("else"), lines=f"{of} 21-200", context=more)).startswith("line 0021")
+
+
 async def all_pages(text: str, context: ToolContext = CONTEXT) -> list[str]:
     """The parts of the text on each page, as each page names the next one."""
     found, lines = list[str](), None

@@ -26,5 +26,5 @@ class TaskRecall(Recall):
             raise ToolError("recall is not available here")
         original = await asyncio.to_thread(tasks.original, task, given.entry)
         return ToolOutput(
-            await paged(original, given, context, f" of task {task}"), details={"of_task": task}
+            await paged(original, given, context, f"of task {task} lines"), details={"of_task": task}
         )

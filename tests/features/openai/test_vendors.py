@@ -18,6 +18,7 @@ from prunecli.runtime import Runtime, Setup
 from prunecli.runtime.make import make_runtime
 from prunecli.safety.command_env import unattended_environment
 from prunecli.safety.trust import TrustStore
+from prunecli.session.completing import Clock, system_clock
 from prunecli.session.log import read_log
 from prunecli.session.verify import verify_session
 from prunecli.tools.processes.environment import child_environment
@@ -110,8 +111,10 @@ async def both() -> AsyncIterator[tuple[Endpoint, OpenAiEndpoint]]:
         yield claude, gpt
 
 
-def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Runtime:
-    """A runtime on both."""
+def opened(
+    folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str, *more: str, clock: Clock = system_clock
+) -> Runtime:
+    """A runtime on both; `more` are settings."""
     environ = {"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", **KEYS}
     places, cwd = Places.of(environ), folder / "work"
     cwd.mkdir(parents=True, exist_ok=True)
@@ -119,7 +122,7 @@ def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Ru
     sets = (
         f"model.base_url={claude.base_url}", "model.name=claude-sonnet-4-6", "model.thinking=2000",
         "ui.confirm=never", "models.far.endpoint=xai", f'models."gpt-5.5".base_url={gpt.api}',
-        'models."gpt-5.5".provider=openai', f'models."gpt-5.5".wire={wire}',
+        'models."gpt-5.5".provider=openai', f'models."gpt-5.5".wire={wire}', *more,
     )  # fmt: skip
 
     def load_config(trusted: bool) -> Any:
@@ -129,7 +132,7 @@ def opened(folder: Path, claude: Endpoint, gpt: OpenAiEndpoint, wire: str) -> Ru
     plain = unattended_environment(child_environment(environ, config.key_variables))
     setup = Setup(
         places, cwd, config, plain, plain, True, "linux, /bin/sh", load_config=load_config,
-        trust_store=TrustStore(places.trust_store), zone=UTC, environ=environ,
+        trust_store=TrustStore(places.trust_store), zone=UTC, environ=environ, clock=clock,
     )  # fmt: skip
     table = ModelTable.load(places.shipped_data, config.models)
     runtime: Runtime = Runtime(
