@@ -427,3 +427,41 @@ async def test_what_was_read_before_a_rewind_is_read_again_before_it_is_written(
     await rewind(runtime, points_of(runtime)[0].seq, conversation=True, files=True)
     await runtime.submit("write it")
     assert (runtime.setup.cwd / "b.txt").read_text() == "two\n"
+
+
+async def test_a_rewind_leaves_what_another_session_in_the_same_folder_edited_meanwhile(
+    tmp_path: Path,
+) -> None:
+    repository(work := tmp_path / "work")
+    gate, times = asyncio.Event(), iter(range(1_700_000_000_000, 1_800_000_000_000, 1_000))
+
+    def edit(name: str, old: str, new: str) -> ToolUse:
+        return ToolUse(f"e{name}", "edit", {"path": name, "old_string": old, "new_string": new})
+
+    first = start(
+        tmp_path,
+        [
+            calls(edit("a.txt", "changed", "first"), bash(1, "echo made > by-bash")),
+            replace(calls(bash(2, "echo x >> b.txt")), until=gate),
+            says("Done."),
+        ],
+        sets=AUTO,
+        clock=lambda: next(times),
+    )
+    script = [calls(edit("new.txt", "new", "second")), says("Done.")]
+    second = start(tmp_path, script, sets=AUTO, clock=lambda: next(times))
+    running = asyncio.ensure_future(first.submit("one"))
+    await until(lambda: (work / "by-bash").exists() and "first" in (work / "a.txt").read_text())
+    await second.submit("two")
+    gate.set()
+    await running
+    (point,) = points_of(first)
+    done = await rewind(first, point.seq, conversation=False, files=True)
+    assert sorted((*done.paths, *done.deleted)) == ["a.txt", "b.txt", "by-bash"]
+    assert (work / "new.txt").read_text() == "second\n"
+    (point,) = points_of(second)
+    await rewind(second, point.seq, conversation=False, files=True)
+    assert (work / "new.txt").read_text() == "new\n"
+    assert (work / "a.txt").read_text() == "changed\n"
+    await closed(first)
+    await closed(second)

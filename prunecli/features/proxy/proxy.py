@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
@@ -23,13 +24,20 @@ from prunecli.session.store import Store
 from prunecli.util.figures import counted
 from prunecli.util.paths import Places
 
+PORT = 8788
 app = group("Prune for other programs, between them and their endpoint.")
 
 
 @app.callback(invoke_without_command=True, no_args_is_help=False)
 def proxy(
     ctx: typer.Context,
-    port: Annotated[int, typer.Option(help="The port on 127.0.0.1; 0 takes a free one.")] = 8788,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            help="The port on 127.0.0.1; 0 takes a free one. By default 8788, if no other proxy has it.",
+            show_default=False,
+        ),
+    ] = None,
     upstream: Annotated[
         str, typer.Option(help="The endpoint; by default ANTHROPIC_BASE_URL, else Anthropic's.")
     ] = "",
@@ -56,9 +64,16 @@ def proxy(
             return
         address = checked_upstream(upstream or environ.get(BASE_URL) or ENDPOINT)
         how = HowToPrune("proxy", prunes=not dry_run, bound=bound)
+        free = (PORT if _is_free(PORT) else 0) if port is None else port
         asyncio.run(
-            _run(Hosting(address, environ, how, port, strategy, lambda line: typer.echo(line, err=True)))
+            _run(Hosting(address, environ, how, free, strategy, lambda line: typer.echo(line, err=True)))
         )
+
+
+def _is_free(port: int) -> bool:
+    with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return True
+    return False
 
 
 async def _run(asked: Hosting) -> None:

@@ -96,8 +96,17 @@ class Restored:
         return f"{', '.join(parts)}; /rewind can undo that." if parts else "No files changed."
 
 
-def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], now: Saved) -> list[Outlook]:
-    """Return the file changes of a rewind to the state after each of these records. Raises SnapshotFailed."""
+def outlooks(
+    snapshots: Kept,
+    records: Sequence[Record],
+    seqs: Sequence[int],
+    now: Saved,
+    beside: Set[str] = frozenset(),
+) -> list[Outlook]:
+    """Return the file changes of a rewind to the state after each of these records. Raises SnapshotFailed.
+
+    `beside` are paths that another session changed.
+    """
     root = str(snapshots.workspace)
     saves = [record for record in records if isinstance(record.event, FilesSaved)]
     firsts = [saved_after(saves, seq, root) for seq in seqs]
@@ -113,7 +122,7 @@ def outlooks(snapshots: Kept, records: Sequence[Record], seqs: Sequence[int], no
     foreign = {change.path for change in found[last, now.tree]} if last else set[str]()
     touched = [frozenset[str]()]  # index n: the paths changed in the last n work spans
     for pair in reversed(works):
-        touched.append(touched[-1].union(change.path for change in found[pair]))
+        touched.append(touched[-1].union(change.path for change in found[pair]) - beside)
     return [
         _outlook(found[now.tree, tree], touched[len(spans(saves, seq, root))], foreign, first, now)
         if first

@@ -5,9 +5,11 @@ import asyncio
 from prunecli.commands.command import Effect, FillPrompt, Say
 from prunecli.context.impact import Impact
 from prunecli.context.whole_acts import between
+from prunecli.features.rewind.beside import edited_beside
 from prunecli.features.rewind.file_snapshots import FileSaver
 from prunecli.features.rewind.part import saver_of
 from prunecli.features.rewind.restoring import Outlook, Restored, joined, outlooks, restore
+from prunecli.features.rewind.snapshots import Saved
 from prunecli.model.events import Record, Rewound
 from prunecli.runtime.runtime import Runtime
 from prunecli.session.timeline import Point, points
@@ -21,13 +23,21 @@ def outlook_of(runtime: Runtime, seqs: list[int]) -> list[Outlook]:
     """Return the file changes that rewinding to each of these points would make. May block. Raises SnapshotFailed."""
     records = tuple(runtime.session.records)
     found = [
-        [_named(files, outlook) for outlook in outlooks(files.snapshots, records, seqs, files.save())]
+        [_named(files, outlook) for outlook in _outlooks(runtime, files, records, seqs, files.save())]
         for files in saver_of(runtime).all
         if not files.off
     ]
     return [joined(parts, runtime.setup.cwd) for parts in zip(*found, strict=True)] or [
         Outlook() for _ in seqs
     ]
+
+
+def _outlooks(
+    runtime: Runtime, files: FileSaver, records: tuple[Record, ...], seqs: list[int], now: Saved
+) -> list[Outlook]:
+    root = files.snapshots.workspace
+    beside = edited_beside(runtime.session, runtime.store, runtime.setup.cwd, root)
+    return outlooks(files.snapshots, records, seqs, now, beside)
 
 
 def _named(files: FileSaver, outlook: Outlook) -> Outlook:
@@ -103,7 +113,7 @@ async def _files(runtime: Runtime, files: FileSaver, seq: int) -> Restored:
     snapshots, session = files.snapshots, runtime.session
     records = tuple(session.records)
     now = await asyncio.to_thread(files.save)
-    (outlook,) = await asyncio.to_thread(outlooks, snapshots, records, [seq], now)
+    (outlook,) = await asyncio.to_thread(_outlooks, runtime, files, records, [seq], now)
     if not outlook.changes:
         return Restored()
     files.record(now, "before", "rewind")
