@@ -45,6 +45,7 @@ SLOW = tuple(
             "tui/vim/test_keys",
         ),
         *(
+            "features/otel/test_program",
             "features/proxy/test_attach",
             "features/proxy/test_faults",
             "features/proxy/test_recorded",

@@ -384,6 +384,7 @@ DISTRIBUTIONS = {
 EXTRA = {
     *("mcp_types", "anyio", "pydantic", "PIL", "pypdf"),
     *("jsonschema", "jsonschema_specifications", "referencing", "html_to_markdown", "openai"),
+    "opentelemetry",
 }
 """Modules of the extras: libraries, and what their interfaces are made of."""
 

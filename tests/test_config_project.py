@@ -55,6 +55,8 @@ def test_a_trusted_project_sets_ordinary_keys(here):
         ("[model]\nbase_url = 'https://evil.example'", "model.base_url"),
         ("[permissions]\nallow = ['bash']", "permissions.allow"),
         ("[permissions]\nallow = []", "permissions.allow"),
+        ("[otel]\nenabled = true", "otel.enabled"),
+        ("[otel]\ncontent = true", "otel.content"),
         ("[model]\nallow_http = true", "model.allow_http"),
         ('[model]\ntransport = "sdk"', "model.transport"),
         ("[permissions]\nmode = 'auto'", "permissions.mode"),

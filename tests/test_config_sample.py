@@ -64,6 +64,7 @@ def test_the_shipped_one_uncommented_loads_too(tmp_path):
         "permissions",
         "sandbox",
         "hooks",
+        "otel",
         "output_style",
         "plugins",
         "titles",

@@ -28,6 +28,7 @@ WORDS = {
     "mcp": ("mcp",),
     "money": ("/cost", "/prune-stats", "stats  "),
     "openai": ("provider openai", "groq", "cerebras"),
+    "otel": ("telemetry", "otel."),
     "output_styles": ("output_style", "output style"),
     "plugin_list": ("/plugins", "plugins list", "List plugins"),
     "proxy": ("wrap  ", "attach  ", "prunecli wrap"),

@@ -30,7 +30,7 @@ _PR_SET_DUMPABLE = 4
 def secret_names(environ: Mapping[str, str], keys: Collection[str] = ()) -> frozenset[str]:
     """Return the variables that contain one of prunecli's credentials or a copy of one, and all named ANTHROPIC_*.
 
-    `keys` are the variables of all known endpoints' keys.
+    `keys` are the variables of all known endpoints' keys. The headers for a telemetry collector hold a token, too.
 
     The user's other credentials (GITHUB_TOKEN, AWS_*) stay, because commands need them.
     """
@@ -61,7 +61,10 @@ def shell_in(env: Mapping[str, str]) -> str:
 
 def _is_ours(name: str) -> bool:
     name = name.upper()
-    return name.startswith("ANTHROPIC_") or (name.startswith(_PREFIXES) and _names_secret(name))
+    is_collectors = name.startswith("OTEL_EXPORTER_") and name.endswith("_HEADERS")
+    return (
+        is_collectors or name.startswith("ANTHROPIC_") or (name.startswith(_PREFIXES) and _names_secret(name))
+    )
 
 
 def _names_secret(name: str) -> bool:

@@ -29,12 +29,16 @@ def test_credentials_of_ours_and_copies_of_them_are_left_out() -> None:
         "GATEWAY": "https://gateway",
         "GITHUB_TOKEN": "ghp_x",
         "PRUNECLI_HOME": "/home/p",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer x",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "api-key=x",
+        "OTEL_SERVICE_NAME": "theirs",
     }
     assert child_environment(environ) == {
         "PATH": "/bin",
         "GATEWAY": "https://gateway",
         "GITHUB_TOKEN": "ghp_x",
         "PRUNECLI_HOME": "/home/p",
+        "OTEL_SERVICE_NAME": "theirs",
     }
 
 
