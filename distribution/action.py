@@ -1,7 +1,7 @@
 """One run of the GitHub Action: `action.py PROGRAM`, with the inputs as variables.
 
 What others wrote in the event reaches the model as text in a marked block, and no shell. Events of forks are refused,
-because a workflow that gives them secrets (`pull_request_target`) would give them to whoever opens a pull request.
+because a workflow that gives them secrets (`pull_request_target`) would give them to anyone who opens a pull request.
 """
 
 import json

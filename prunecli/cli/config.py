@@ -21,7 +21,9 @@ app = group("Show, check and create configuration.")
 @app.command("show")
 def show(
     ctx: typer.Context,
-    every: Annotated[bool, typer.Option("--all", help="Also the values that are as built in.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also show values that are still at their default.")
+    ] = False,
 ) -> None:
     """Show the files, and what differs from the built-in values, with its source."""
     config = configured(ctx)

@@ -12,7 +12,7 @@ from prunecli.cli.flags import OWN_COMMANDS
 from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
 from prunecli.cli.shared import configured, group, own_sessions
-from prunecli.context.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, tokens_pruned_by
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import (
@@ -209,7 +209,7 @@ def _line(record: Record, context: Context) -> str:
             first = plain_text(record.event.content).split("\n", 1)[0][:100]
             return f"{record.seq:>5}   {mark} {record.event.tool_name}: {first}"
         case PrunApplied() as event:
-            return f"{record.seq:>5}   {prune_in_words(event, withheld_by(context, record.seq) or 0)}"
+            return f"{record.seq:>5}   {prune_in_words(event, tokens_pruned_by(context, record.seq) or 0)}"
         case CompactionApplied(summary):
             return f"\n{record.seq:>5}   {summary}"
         case _:

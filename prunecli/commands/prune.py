@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from prunecli.commands.command import Effect, Say, weighed
 from prunecli.context.impact import impact
-from prunecli.context.labels import act_words, withheld_by
+from prunecli.context.labels import act_words, tokens_pruned_by
 from prunecli.context.manual_edits import plan_inputs, plan_range
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
@@ -43,7 +43,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         for event in events:
             runtime.emit(replace(event, reason="the user asked for it"))
         shown = short(
-            sum(withheld_by(context, record.seq) or 0 for record in runtime.session.records[begun:])
+            sum(tokens_pruned_by(context, record.seq) or 0 for record in runtime.session.records[begun:])
         )
         them = "it" if results == 1 else "them"
         said = f"Pruned {shown} in {amount}. /undo to restore {them}."
@@ -72,7 +72,7 @@ def _by_number(
         made = [
             record.seq for record in runtime.session.records[begun:] if isinstance(record.event, PrunApplied)
         ]
-        shown = sum(withheld_by(runtime.session.context, seq) or 0 for seq in made)
+        shown = sum(tokens_pruned_by(runtime.session.context, seq) or 0 for seq in made)
         return [Say(f"Pruned {short(shown)}: {plan.what}. /undo to restore it.")]
 
     return weighed(runtime, impact(runtime.session.context, plan.events, runtime.policy.market), "Prune", act)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import Effect, Say, refuse, weighed
 from prunecli.context.impact import impact
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.context.redo import redo, undone
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
@@ -26,7 +26,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     def act() -> Sequence[Effect]:
         records = [runtime.emit(event) for event in events]
         prunes = [record for record in records if isinstance(record.event, PrunApplied)]
-        tokens = sum(withheld_by(context, record.seq) or 0 for record in prunes)
+        tokens = sum(tokens_pruned_by(context, record.seq) or 0 for record in prunes)
         said = f"Redid {counted(len(prunes), 'prune')}, {short(tokens)} pruned."
         return [Say(f"{said}{in_a_sentence(effect.thinking)}")]
 

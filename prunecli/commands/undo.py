@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prunecli.commands.command import WORKING, Effect, InThread, Say, weighed
 from prunecli.context.impact import impact
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.context.redo import undo, undo_of_summary, undoable
 from prunecli.context.state import Context
 from prunecli.context.whole_acts import between
@@ -45,7 +45,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
 
     def act() -> Sequence[Effect]:
         first, *_ = [runtime.emit(event) for event in events]
-        tokens = -(withheld_by(runtime.session.context, first.seq) or 0)
+        tokens = -(tokens_pruned_by(runtime.session.context, first.seq) or 0)
         pins = "".join(f" Pinned again: {', '.join(map(str, event.seqs))}." for event in events[1:])
         again, made = "", [record.event for record in chosen if isinstance(record.event, PrunApplied)]
         if runtime.choices.pruning and any(event.source == "strategy" for event in made):
@@ -77,6 +77,6 @@ def _of_summary(runtime: Runtime) -> Sequence[Effect]:
         for event in events:
             runtime.emit(event)
         back = runtime.session.context.counts.context_tokens - effect.before
-        return [Say(f"Took the summary back, {short(back)} restored.{in_a_sentence(effect.thinking)}")]
+        return [Say(f"Summary undone, {short(back)} restored.{in_a_sentence(effect.thinking)}")]
 
     return weighed(runtime, effect, "Undo", act)

@@ -130,7 +130,9 @@ def name_of(root: Path) -> str:
     """Return the name of the plugin in a folder: the manifest's, else the folder's. Raises ConfigError."""
     name = manifest(root).get("name") or root.name.lower()
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ConfigError(f"{root / MANIFEST}: name: expected small letters, digits and -, got {name!r:.80}")
+        raise ConfigError(
+            f"{root / MANIFEST}: name: expected lowercase letters, digits and -, got {name!r:.80}"
+        )
     return name
 
 

@@ -125,7 +125,7 @@ class Spill:
     """How much of a long result is sent, decided once before its first send. The log keeps everything, and recall
     returns it."""
 
-    enabled: Annotated[bool, "Hold back the rest of long results.", ALLOWED] = True
+    enabled: Annotated[bool, "Shorten long results before they are sent.", ALLOWED] = True
     level: Annotated[
         Literal["normal", "strong"], "Caps: normal, or strong, which also cuts what edits need.", ALLOWED
     ] = "normal"
@@ -158,12 +158,12 @@ class Pruning:
     enabled: Annotated[bool, "Prune automatically. /prune and prun work either way.", ALLOWED] = True
     strategy: Annotated[
         str | tuple[str, ...],
-        "Strategy name, or a list of names to run in order. auto clears what costs more to keep than to fetch again.",
+        "Strategy name, or a list of names to run in order. auto prunes what costs more to keep than to fetch again.",
         ALLOWED,
     ] = "auto"
     gate: Annotated[
         Literal["always", "cache_aware"],
-        "When to prune: always at once, or when it is worth breaking the prompt cache.",
+        "When to prune: always at once, or when it is worth rewriting the prompt cache.",
         ALLOWED,
     ] = "cache_aware"
     engage_ratio: Annotated[

@@ -279,7 +279,7 @@ def _first_line(text: str) -> str:
     return text[: 4 * _LABEL_CHARS].strip().partition("\n")[0][:_LABEL_CHARS]
 
 
-def withheld_by(context: Context, prun: int) -> int | None:
+def tokens_pruned_by(context: Context, prun: int) -> int | None:
     """Return the tokens that a prune withholds, or an undo brought back (negative), as they were first shown.
 
     None for a record that was not folded.

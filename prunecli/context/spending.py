@@ -212,7 +212,7 @@ def rewrites(
     return found
 
 
-def payments_of(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
+def billed_responses(records: Sequence[Record], context: Context, price: Price) -> list[Paid]:
     """Return every response of a session with reported usage, oldest first; `context` is the fold of its records."""
     history = context.prune_history
     return paid(records, price, history.lacked, history.fetches)
@@ -220,7 +220,7 @@ def payments_of(records: Sequence[Record], context: Context, price: Price) -> li
 
 def balance(records: Sequence[Record], context: Context, price: Price) -> Pruning:
     """Return the effect of pruning on the cost of a session. Takes O(records)."""
-    return pruning(payments_of(records, context, price), price)
+    return pruning(billed_responses(records, context, price), price)
 
 
 def _only_fetching(fetches: Iterable[Fetch]) -> set[int]:

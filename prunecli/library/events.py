@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from prunecli.context.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, tokens_pruned_by
 from prunecli.model.events import (
     AssistantMessage,
     CompactionApplied,
@@ -149,7 +149,7 @@ class EventsOf:
             case ToolResult():
                 yield event
             case PrunApplied():
-                tokens = withheld_by(self._runtime.session.context, record.seq) or 0
+                tokens = tokens_pruned_by(self._runtime.session.context, record.seq) or 0
                 yield Pruned(
                     event.source,
                     event.strategy or "",

@@ -39,5 +39,5 @@ class Edit:
 
     @property
     def tokens_saved(self) -> int:
-        """The tokens that the edit withholds from the working context; negative for a memo."""
+        """The tokens that the edit removes from the working context; negative for a memo."""
         return self.tokens_before - self.tokens_after

@@ -57,7 +57,7 @@ def is_open(todos: Sequence[Todo]) -> bool:
     return any(todo.status != "completed" for todo in todos)
 
 
-def folded(todos: Sequence[Todo]) -> str:
+def in_one_line(todos: Sequence[Todo]) -> str:
     """Return the list in one line: `2/5 · now: Fix the parser`."""
     if not todos:
         return "empty"

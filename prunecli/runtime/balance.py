@@ -16,9 +16,9 @@ else:
     spending = lazy("prunecli.context.spending")
 
 
-def payments(session: Session, choices: Choices) -> "list[spending.Paid]":
+def billed(session: Session, choices: Choices) -> "list[spending.Paid]":
     """Return all responses with usage, oldest first."""
-    return spending.payments_of(session.records, session.context, choices.known_price)
+    return spending.billed_responses(session.records, session.context, choices.known_price)
 
 
 class Balance:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prunecli.context.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, tokens_pruned_by
 from prunecli.model.codec import well_formed
 from prunecli.model.events import PrunApplied, Record, RunEnded, UserMessage
 from prunecli.model.notes import change_in_words
@@ -45,7 +45,7 @@ def notice_of(event: SessionEvent, runtime: "Runtime") -> str:
         case FileMoved(why, path):
             return f"The session file {why}. Now writing to {runtime.setup.places.shown(path)}."
         case Record(seq, _, PrunApplied() as prune):
-            return prune_in_words(prune, withheld_by(runtime.session.context, seq) or 0)
+            return prune_in_words(prune, tokens_pruned_by(runtime.session.context, seq) or 0)
         case Record(_, _, UserMessage(content)):
             return change_in_words(content)
         case Record(_, _, RunEnded("interrupted")):

@@ -308,7 +308,7 @@ class Session:
             if is_id(first.id):
                 self.id = first.id
             else:
-                self.notices.append("names an id that can't be one; the file's name is used instead")
+                self.notices.append("has an invalid id; the file's name is used instead")
         self.notices = complaints(self.path or Path(self.id), loaded.bad, self.notices)
         if self._log is not None and not self._log.has_locks and self.path:
             self.notices.append(NO_LOCKS.format(self.path.parent))

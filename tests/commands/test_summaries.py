@@ -65,7 +65,7 @@ async def test_a_summary_prunes_what_it_keeps_and_undo_takes_both_back(tmp_path:
     assert isinstance(summary.event, CompactionApplied)
     assert summary.event.tokens_after < summary.event.tokens_before
     assert abs(context.counts.context_tokens - summary.event.tokens_after) <= 2
-    assert "Took the summary back" in say(await undone(runtime))
+    assert "Summary undone" in say(await undone(runtime))
     assert (context.messages(), context.counts.context_tokens) == (before, tokens)
     last = runtime.session.records[-1].event
     assert last == PrunReverted((summary.seq,), (SUMMARY_UNDO,))

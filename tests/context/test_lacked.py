@@ -2,7 +2,7 @@
 
 import pytest
 
-from prunecli.context.spending import payments_of
+from prunecli.context.spending import billed_responses
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4, TokenCounter
 from prunecli.model.edits import Edit
@@ -163,7 +163,7 @@ def test_later_reports_and_other_models_change_no_figure_of_an_earlier_request()
     talk.step()
 
     def withheld() -> list[int]:
-        return [one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)]
+        return [one.withheld for one in billed_responses(talk.records, talk.context, lambda *_: 0.0)]
 
     before = withheld()
     assert before[-1] > 900
@@ -186,7 +186,7 @@ def test_cost_and_audit_agree_on_what_an_attempt_lacked() -> None:
     rows = audit(talk.records, Context(Chars4()), lambda model, usage: 0.0).rows[-2:]
     assert [row.kind for row in rows] == ["cut", "request"]
     assert rows[0].pruned == rows[1].pruned > 0
-    payments = {one.seq: one.withheld for one in payments_of(talk.records, talk.context, lambda *_: 0.0)}
+    payments = {one.seq: one.withheld for one in billed_responses(talk.records, talk.context, lambda *_: 0.0)}
     assert payments[cut] == payments[answer] > 0
 
 
@@ -210,7 +210,9 @@ def test_content_that_is_fetched_again_is_counted_from_the_request_that_shows_it
     )
     assert first.again == first.again_fresh > 0
     assert (second.again > 0, second.again_fresh) == (True, 0)
-    assert [one.extra for one in payments_of(talk.records, talk.context, lambda *_: 0.0)].count(True) == 1
+    assert [one.extra for one in billed_responses(talk.records, talk.context, lambda *_: 0.0)].count(
+        True
+    ) == 1
 
 
 @pytest.mark.parametrize(

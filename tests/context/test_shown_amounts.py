@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from prunecli.context.impact import with_forecast
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.context.ledger import ledger, prun_applied
 from prunecli.context.redo import undo
 from prunecli.model.events import AssistantMessage, PrunApplied, RequestSent
@@ -36,15 +36,15 @@ def test_a_report_changes_no_amount_of_an_earlier_prune() -> None:
     seqs = [talk.step("read", tokens(4_000), path=name) for name in "ab"]
     reported(talk, 8_200)
     first = pruned(talk, seqs[0])
-    said = withheld_by(talk.context, first)
+    said = tokens_pruned_by(talk.context, first)
     assert said
     assert said == shown(talk)
     talk.user()
     talk.step("read", tokens(8_000), path="c")
     reported(talk, 40_000)  # the endpoint counts far more than was estimated
-    assert withheld_by(talk.context, first) == said == shown(talk)
+    assert tokens_pruned_by(talk.context, first) == said == shown(talk)
     second = pruned(talk, seqs[1])
-    later = withheld_by(talk.context, second)
+    later = tokens_pruned_by(talk.context, second)
     assert later
     assert later > said, "a prune of the same size at the new ratio"
     assert abs(shown(talk) - said - later) <= 1, "two roundings"
@@ -57,10 +57,10 @@ def test_an_undo_gives_back_what_the_prune_was_shown_as() -> None:
     talk.step("read", tokens(100), path="b")
     talk.seen()
     made = pruned(talk, seq)
-    said = withheld_by(talk.context, made)
+    said = tokens_pruned_by(talk.context, made)
     reported(talk, 20_000)
     (event, *_) = undo(talk.context, [talk.records[made]])
-    assert withheld_by(talk.context, talk.add(event)) == -(said or 0)
+    assert tokens_pruned_by(talk.context, talk.add(event)) == -(said or 0)
     assert shown(talk) == 0
 
 
@@ -76,4 +76,4 @@ def test_a_record_without_an_amount_is_counted_when_it_is_read() -> None:
     event = with_forecast(talk.context, prun_applied(view, "user", [edit]))
     assert isinstance(event, PrunApplied)
     made = talk.add(replace(event, shown_tokens=None))
-    assert withheld_by(talk.context, made) == event.shown_tokens
+    assert tokens_pruned_by(talk.context, made) == event.shown_tokens

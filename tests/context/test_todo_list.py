@@ -20,7 +20,7 @@ from prunecli.model.events import (
     ToolResult,
 )
 from prunecli.model.messages import Text, ToolUse
-from prunecli.model.todos import folded
+from prunecli.model.todos import in_one_line
 from prunecli.session.importers.tool_names import ours
 from tests.context.project import _branch
 from tests.context.talk import ALL, THOUGHT, Talk, seqs, tokens
@@ -43,7 +43,7 @@ def test_the_newest_accepted_call_is_the_list() -> None:
     keep(talk, "in_progress", "pending")
     keep(talk, "completed", "in_progress")
     keep(talk, "done", error=True)
-    assert folded(todos(talk.context)) == "1/2 · now: item 1"
+    assert in_one_line(todos(talk.context)) == "1/2 · now: item 1"
 
 
 def test_of_two_calls_in_one_message_the_later_call_counts_whichever_ends_first() -> None:
@@ -53,7 +53,7 @@ def test_of_two_calls_in_one_message_the_later_call_counts_whichever_ends_first(
     talk._open.reverse()
     talk.answer("ok")
     talk.answer("ok")
-    assert folded(todos(talk.context)) == "1/1 · all done"
+    assert in_one_line(todos(talk.context)) == "1/1 · all done"
 
 
 def test_a_rewind_brings_the_earlier_list_back() -> None:
@@ -64,7 +64,7 @@ def test_a_rewind_brings_the_earlier_list_back() -> None:
     talk.user()
     keep(talk, "completed")
     talk.add(Rewound(before))
-    assert folded(todos(talk.context)) == "0/1 · now: item 0"
+    assert in_one_line(todos(talk.context)) == "0/1 · now: item 0"
     talk.add(Rewound(0))
     assert todos(talk.context) == ()
 
@@ -90,7 +90,7 @@ def test_a_compaction_keeps_the_list_but_not_in_the_request() -> None:
     last = talk.user()
     assert is_sent(talk.context)
     talk.compact(first, last)
-    assert folded(todos(talk.context)) == "0/1 · now: item 0"
+    assert in_one_line(todos(talk.context)) == "0/1 · now: item 0"
     assert not is_sent(talk.context)
 
 
@@ -105,7 +105,7 @@ def test_a_plan_of_codex_holds() -> None:
     talk.user()
     call = ours(ToolUse("c", "update_plan", {"plan": [{"step": "Fix it", "status": "in_progress"}]}))
     talk.step(call.name, "Plan updated", **call.input)
-    assert folded(todos(talk.context)) == "0/1 · now: Fix it"
+    assert in_one_line(todos(talk.context)) == "0/1 · now: Fix it"
 
 
 # Pruning -----------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_the_user_may_prune_the_newest_by_hand_and_then_it_is_not_sent() -> None
     for event in plan(talk.view(), Outline(talk.context, ()), "prune", Key("exchange", newest)).events:
         talk.add(event)
     assert not is_sent(talk.context)
-    assert folded(todos(talk.context)) == "0/1 · now: item 0"
+    assert in_one_line(todos(talk.context)) == "0/1 · now: item 0"
 
 
 # The law -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from prunecli.context.todo_list import todos
 from prunecli.features.todo_and_ask.part import TODOS
-from prunecli.model.todos import folded
+from prunecli.model.todos import in_one_line
 from prunecli.runtime import Runtime
 from tests.e2e.bound import answers, dropped, session, turn
 from tests.endpoint import Call, Endpoint, Reply, Rules, Thinking
@@ -29,7 +29,7 @@ def preambles(endpoint: Endpoint) -> set[str]:
 
 
 def list_of(runtime: Runtime) -> str:
-    return folded(todos(runtime.session.context))
+    return in_one_line(todos(runtime.session.context))
 
 
 @pytest.mark.parametrize("old_account", [False, True])

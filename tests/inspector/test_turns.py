@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from prunecli.context.spending import effects, payments_of, turns
+from prunecli.context.spending import billed_responses, effects, turns
 from prunecli.model.events import AssistantMessage, Record, UserMessage
 from prunecli.model.messages import Text, Usage
 from tests.laws.logs import logs
@@ -17,7 +17,7 @@ def price(_: str, usage: Usage) -> float:
 @settings(max_examples=60, deadline=None)
 def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
     context = folded(records)
-    responses = payments_of(records, context, price)
+    responses = billed_responses(records, context, price)
     changes = list(effects(responses, price))
     found = turns(records, responses, changes)
     assert sorted((one for turn in found for one in turn.responses), key=lambda one: one.seq) == responses
@@ -42,7 +42,7 @@ def test_steering_commands_and_notices_open_no_turn() -> None:
     ]
     records = [Record(seq, 1_000 + seq, event) for seq, event in enumerate(events)]
     context = folded(records)
-    responses = payments_of(records, context, price)
+    responses = billed_responses(records, context, price)
     found = turns(records, responses, list(effects(responses, price)))
     assert [(turn.number, turn.words, len(turn.responses)) for turn in found] == [
         (0, "", 1),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from prunecli.config.effective import Config
 from prunecli.config.references import chosen
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.context.ledger import Ledger, ledger
 from prunecli.context.outline import Outline, window_map
 from prunecli.context.state import Context
@@ -174,7 +174,7 @@ def test_the_line_of_a_prune_and_the_status_line_show_one_figure_at_each_moment(
             isinstance(record.event, ToolResult) and at > prun
         )  # of a call that was dropped before
         if not late:
-            assert withheld_by(context, prun) == books(context).pruned_tokens
+            assert tokens_pruned_by(context, prun) == books(context).pruned_tokens
 
 
 @given(st.one_of(reported(logs()), reported(sessions())))

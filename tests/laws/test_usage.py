@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from prunecli.context.bill import Bill
-from prunecli.context.spending import balance, payments_of
+from prunecli.context.spending import balance, billed_responses
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.features.money.usage import Pricing, SessionUsage, total, usage_of
@@ -52,7 +52,7 @@ def holds(records: list[Record], copied: int = -1) -> None:
     assert whole.prompt == audited["prompt_tokens"]
     assert whole.output == audited["output_tokens"]
     assert whole.cost == pytest.approx(audited["cost"])
-    payments = payments_of(records, context, price)
+    payments = billed_responses(records, context, price)
     assert whole.withheld == sum(one.withheld for one in payments)
     net = balance(records, context, price).balance
     assert net is not None

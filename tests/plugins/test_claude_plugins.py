@@ -141,7 +141,7 @@ BARE = {"commands/a.md": "Do."}
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"README.md": "nothing"}, "brings nothing"),
+        ({"README.md": "nothing"}, "contains nothing"),
         ({**BARE, ".claude-plugin/plugin.json": "["}, "not JSON"),
         ({**BARE, ".claude-plugin/plugin.json": '["x"]'}, "expected an object"),
         ({**BARE, ".claude-plugin/plugin.json": '{"name": "../../etc"}'}, "name: expected"),
@@ -165,7 +165,7 @@ def test_a_plugin_of_a_marketplace_stays_inside_it(tmp_path: Path) -> None:
     market = _laid_out(tmp_path / "m", {".claude-plugin/marketplace.json": json.dumps(table)})
     (market / "link").symlink_to("../out")
     for name in ("up", "link"):
-        with pytest.raises(ConfigError, match="no folder of the marketplace"), fetched(str(market), name):
+        with pytest.raises(ConfigError, match="not a folder in the marketplace"), fetched(str(market), name):
             pass
 
 

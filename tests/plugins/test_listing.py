@@ -91,9 +91,9 @@ def test_a_plugin_of_a_project_is_approved_after_it_was_shown(tmp_path: Path) ->
     assert question.about.splitlines()[-1] == "… 13 more lines; read the file before you approve it"
     yes, no = (choice.value for choice in question.choices)
     assert run_line(runtime, f"/plugins {no}")[0] == Say(".prunecli/plugins/mine.py stays off.")
-    assert run_line(runtime, "/plugins approve") == [Say("No plugin waits for approval.")]
+    assert run_line(runtime, "/plugins approve") == [Say("No plugin is waiting for approval.")]
     again = start(tmp_path)
-    said = "mine.py is approved. It is installed when prunecli starts again."
+    said = "mine.py is approved. It is loaded when prunecli starts again."
     assert list(run_line(again, f"/plugins {yes}")) == [Say(f".prunecli/plugins/{said}")]
     assert listed(start(tmp_path))["mine"][1] == "on"
     assert run_line(again, "/plugins revoke") == [

@@ -20,7 +20,7 @@ from prunecli.model.record_codec import encode_record
 from prunecli.model.requests import Request
 from prunecli.providers.models import ModelTable, cost
 from prunecli.providers.provider import Begun, Response, StreamEvent, TextDelta
-from prunecli.runtime.balance import payments
+from prunecli.runtime.balance import billed
 from prunecli.runtime.offered_models import PRICES
 from prunecli.runtime.sessions import Costs
 from prunecli.session.digest import Digest
@@ -193,5 +193,5 @@ def test_the_bar_and_cost_price_alike_what_an_endpoint_stores_without_saying_how
     hour = Usage(0, 9, 0, 50_000, cache_1h_input_tokens=50_000)
     for usage in (hour, Usage(0, 9, 10_000, 40_000)):
         runtime.emit(AssistantMessage((Text("x"),), model, usage=usage))
-    shown = sum(one.cost or 0.0 for one in payments(runtime.session, runtime.choices))
+    shown = sum(one.cost or 0.0 for one in billed(runtime.session, runtime.choices))
     assert runtime.bill.cost == pytest.approx(shown)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from prunecli.cli.app import app
 from prunecli.commands.command import run_line
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.front.headless.run import run_headless
 from prunecli.front.presentation.entry_text import status_line
 from prunecli.library import Pruner
@@ -88,7 +88,7 @@ async def test_the_ledger_of_a_log_is_the_same_everywhere(tmp_path: Path, estima
     resumed.open_session(path)
     assert ledger_of(resumed) == live
     (prune,) = (record for record in resumed.session.records if isinstance(record.event, PrunApplied))
-    tokens = withheld_by(resumed.session.context, prune.seq)
+    tokens = tokens_pruned_by(resumed.session.context, prune.seq)
     assert tokens == live["pruned_tokens"]
     shown = printed(tmp_path, "sessions", "show", str(path), sets=(setting,))
     assert f"✂ pruned ~{short(tokens)} tokens" in shown

@@ -11,7 +11,7 @@ import pytest
 
 from prunecli.cli.sessions import _line
 from prunecli.commands.command import Effect, Say, Table, run_line
-from prunecli.context.labels import Key, prune_in_words, withheld_by
+from prunecli.context.labels import Key, prune_in_words, tokens_pruned_by
 from prunecli.context.manual_edits import plan
 from prunecli.context.outline import Outline
 from prunecli.front.headless.run import Printer
@@ -90,7 +90,7 @@ class Walk:
         said = text_of(run_line(self.runtime, line))
         assert self.runtime.status().ledger.scanned_tokens == scanned
         made = self.runtime.session.records[before:]
-        amount = sum(withheld_by(self.runtime.session.context, record.seq) or 0 for record in made)
+        amount = sum(tokens_pruned_by(self.runtime.session.context, record.seq) or 0 for record in made)
         if made and line == "/prune":
             assert f"Pruned {short(amount)} in" in said
         if made and line.startswith("/undo"):
@@ -124,7 +124,7 @@ class Walk:
         lines = [one.text for one in self.screen.board.entries if isinstance(one, shown.Notice)]
         for record, event in self.prunes():
             amount = event.shown_tokens
-            assert amount == withheld_by(context, record.seq)
+            assert amount == tokens_pruned_by(context, record.seq)
             words = prune_in_words(event, amount or 0)
             assert words.startswith(f"✂ pruned ~{short(amount or 0)} tokens")
             assert any(line.startswith(words.partition("\n")[0]) for line in lines), "on the screen"

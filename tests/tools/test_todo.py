@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prunecli.model.todos import MOST, MOST_CHARS, folded, in_lines, is_open, todos_of
+from prunecli.model.todos import MOST, MOST_CHARS, in_lines, in_one_line, is_open, todos_of
 from prunecli.model.touches import Touches
 from prunecli.providers.tokenizer import counter
 from prunecli.tools.inputs import definition, parse
@@ -30,7 +30,7 @@ async def test_the_result_is_short_and_counts(tools: Caller) -> None:
 async def test_two_items_in_progress_are_accepted_with_advice(tools: Caller) -> None:
     both = [dict(item, status="in_progress") for item in ITEMS[:2]]
     assert await tools.text("todo", todos=both) == (
-        "0 completed, 2 in progress, 0 pending. Better have only one in progress."
+        "0 completed, 2 in progress, 0 pending. Keep only one in progress."
     )
 
 
@@ -64,11 +64,11 @@ def test_its_definition_takes_at_most_130_tokens() -> None:
 def test_the_line_shows_the_count_and_what_is_under_way() -> None:
     assert TODO.summary({"todos": ITEMS}) == "1/3 · now: Fix the parser"
     waiting = [dict(item, status="pending") for item in ITEMS]
-    assert folded(todos_of({"todos": waiting})) == "0/3 · next: Read the parser"
+    assert in_one_line(todos_of({"todos": waiting})) == "0/3 · next: Read the parser"
     both = [dict(item, status="in_progress") for item in ITEMS]
-    assert folded(todos_of({"todos": both})) == "0/3 · now: Read the parser (+2)"
+    assert in_one_line(todos_of({"todos": both})) == "0/3 · now: Read the parser (+2)"
     done = todos_of({"todos": [dict(item, status="completed") for item in ITEMS]})
-    assert (folded(done), is_open(done)) == ("3/3 · all done", False)
+    assert (in_one_line(done), is_open(done)) == ("3/3 · all done", False)
     assert TODO.summary({"todos": []}) == TODO.summary({}) == "empty"
 
 
@@ -98,4 +98,4 @@ def test_any_recorded_input_is_a_list_in_bounds(raw: dict[str, object]) -> None:
     found = todos_of(raw)
     assert len(found) <= MOST
     assert all(line.strip() and "\n" not in line for line in in_lines(found))
-    assert "\n" not in folded(found)
+    assert "\n" not in in_one_line(found)

@@ -16,15 +16,16 @@ NOT_IN = {
     "editor": "Start prunecli in a terminal to hand a session off.",
 }
 ASKED = """\
-Write the first prompt of a new session, which knows nothing of this one, for this goal: {}
+Write the first prompt of a new session for this goal: {}
 
-Name what that goal needs and leave out the rest: the files that matter with a word on each, what was decided and \
-why, what was tried and failed, what is still open, and the first step. Call no tools. Answer with the prompt only."""
-UNFINISHED = "No whole draft was written, so this session goes on."
+That session does not see this conversation. Say what the goal needs and nothing else: the files that matter, with a \
+few words on each; decisions and their reasons; what was tried and failed; open questions; and the first step. Call \
+no tools. Answer with the prompt only."""
+UNFINISHED = "The draft was not completed, so this session continues."
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
-    """Go on in a new session: /handoff GOAL writes its first prompt from this one, for you to edit."""
+    """Continue in a new session: /handoff GOAL drafts its first prompt, for you to edit."""
     if is_busy(runtime):
         return [WORKING]
     goal = arguments.strip()
@@ -45,7 +46,7 @@ async def _hand_off(runtime: Runtime, goal: str) -> Sequence[Effect]:
         return [Say(UNFINISHED, "warning")]
     unheard = runtime.status().waiting
     runtime.new_session(parent={"id": runtime.session.id})
-    said = Say("A new session, below the other one in /tree. Edit the draft and send it.")
+    said = Say("New session, below the old one in /tree. Edit the draft and send it.")
     return [*switched(unheard), said, FillPrompt(draft)]
 
 

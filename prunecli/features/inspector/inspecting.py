@@ -16,7 +16,7 @@ from prunecli.context import labels
 from prunecli.context.exchange import Entry
 from prunecli.context.expectations import Kind
 from prunecli.context.impact import Impact, impact
-from prunecli.context.labels import Key, withheld_by
+from prunecli.context.labels import Key, tokens_pruned_by
 from prunecli.context.manual_edits import Act, Plan, cleared, plan, plan_range, refused
 from prunecli.context.outline import Figures, Node, Outline, Row, Turn, WindowMap, undivided, window_map
 from prunecli.context.pressure import room
@@ -509,7 +509,7 @@ class Inspecting:
     def withheld_since(self, begun: int) -> int:
         """Return the tokens that the prunes and undos from this record on withhold, as they are shown everywhere."""
         session = self._session
-        return sum(withheld_by(session.context, record.seq) or 0 for record in session.records[begun:])
+        return sum(tokens_pruned_by(session.context, record.seq) or 0 for record in session.records[begun:])
 
     def higher_cap(self, key: Key) -> tuple[Kind, int] | str:
         """Return the kind of a shortened result and the double of its cap, or why there is none."""

@@ -25,7 +25,7 @@ class LanguageServer:
     command: Annotated[
         tuple[str, ...], "The program and its arguments, with LSP on its standard streams."
     ] = ()
-    files: Annotated[tuple[str, ...], "Names of its files."] = ()
+    files: Annotated[tuple[str, ...], "File names or patterns, such as *.zig."] = ()
     enabled: Annotated[bool, "Ask this server."] = True
     wait: Annotated[
         float, "Seconds that an edit waits for errors; later ones follow as a notice.", (0, 60)
@@ -46,7 +46,7 @@ class Formatter:
     }
 
     command: Annotated[tuple[str, ...], "The program and its arguments."] = ()
-    files: Annotated[tuple[str, ...], "Names of its files."] = ()
+    files: Annotated[tuple[str, ...], "File names or patterns, such as *.zig."] = ()
     enabled: Annotated[bool, "Run this formatter."] = True
 
     def __post_init__(self) -> None:
@@ -137,7 +137,7 @@ def findings(config: Config) -> list[Finding]:
             found.append(name)
         elif one.enabled and name in servers:
             missing.append(f"{name} ({one.command[0] if one.command else 'no command'})")
-    said = ", ".join(found) or "none on your PATH; errors after an edit are not told"
+    said = ", ".join(found) or "none on your PATH; errors after an edit are not reported"
     if missing:
         hint = "install them, or correct [lsp] in config.toml"
         return [Finding("language servers", "problem", f"not installed: {', '.join(missing)}", hint)]

@@ -95,7 +95,7 @@ class Server:
                 known = isinstance(error, connection.ServerFailed | ToolError)
                 self.failed = one_line(str(error)) if known else f"failed: {described(error)}"
             await self._stop()
-            self._say(f"No errors from {self.wanted.name} any more: it {self.failed}. /reload tries again")
+            self._say(f"Language server {self.wanted.name} is off: it {self.failed}. /reload to try again")
             return None
 
     async def _prepare(self, path: str, text: str) -> None:
@@ -152,7 +152,7 @@ class Server:
                     failed = failed or str(error)
                     await self._stop()
         if self._connection is None:
-            raise connection.ServerFailed(failed or "is not installed any more")
+            raise connection.ServerFailed(failed or "is no longer installed")
         return self._connection
 
     async def _started(self, argv: tuple[str, ...]) -> "connection.Connection":

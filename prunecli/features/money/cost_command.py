@@ -13,7 +13,7 @@ from prunecli.context.spending import BilledTurn, Effect, Paid, Pruning, effects
 from prunecli.model.events import AssistantMessage
 from prunecli.providers.models import SEARCH_USD
 from prunecli.runtime import Runtime
-from prunecli.runtime.balance import payments
+from prunecli.runtime.balance import billed
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import counted, in_tokens, money, share, short
 
@@ -36,7 +36,7 @@ def words(runtime: Runtime, before: str) -> Sequence[tuple[str, str]]:
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
     """Show cost per model and turn (N: requests of turn N), and the net effect of pruning."""
     choices = runtime.choices
-    responses = payments(runtime.session, choices)
+    responses = billed(runtime.session, choices)
     if not responses:
         return [Say("No cost yet: no request has been answered.")]
     found = list(effects(responses, choices.known_price))

@@ -11,7 +11,7 @@ from prunecli.context.spending import Pruning, rewrites
 from prunecli.features.money.cost_command import net
 from prunecli.model.events import PrunApplied
 from prunecli.runtime import Runtime
-from prunecli.runtime.balance import payments
+from prunecli.runtime.balance import billed
 from prunecli.util.figures import counted, in_tokens, money, share, short
 
 ALIASES = ("stats",)
@@ -78,7 +78,7 @@ def _costs(runtime: Runtime) -> list[tuple[int, float]]:
     """Return the tokens that each prune and undo made the cache store again, and their cost in USD: as measured,
     or an estimate until the endpoint has reported the next request."""
     rows, choices = runtime.session.context.prune_history.rows, runtime.choices
-    found = rewrites(payments(runtime.session, choices), rows, choices.price)
+    found = rewrites(billed(runtime.session, choices), rows, choices.price)
     return [found.get(seq) or row.cache_cost(choices.price, choices.ttl_ms) for seq, row in rows.items()]
 
 
@@ -106,7 +106,7 @@ def _balance(found: Pruning, fetches: int) -> list[str]:
     if not (found.withheld or found.cost or found.regret):
         return []
     lines = (
-        ("less", found.saved, f"by sparing requests {in_tokens(found.withheld)}"),
+        ("less", found.saved, f"for {in_tokens(found.withheld)} not sent"),
         ("more", found.cost, "for rewriting tokens to the prompt cache"),
         ("more", found.regret, f"for fetching {counted(fetches, 'result')} again"),
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, tzinfo
 from typing import Any, Literal, TypeAlias, get_args
 
-from prunecli.context.spending import Paid, effects, paid, payments_of
+from prunecli.context.spending import Paid, billed_responses, effects, paid
 from prunecli.context.state import Context
 from prunecli.model.events import (
     AssistantMessage,
@@ -191,7 +191,7 @@ def _payments(
     records = list(map(whole, records))
     for record in records:
         context.apply(record)
-    return payments_of(records, context, price)
+    return billed_responses(records, context, price)
 
 
 def _keeps_out(record: Record) -> bool:

@@ -38,7 +38,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     when = (
         ""
         if recorded(runtime.session.context) is None
-        else " It begins with /new: this session keeps its own."
+        else " It takes effect with /new; this session keeps its own."
     )
     if not keep:
         return [Say(f"Output style: {name or DEFAULT}.{when} /output-style {wanted} --save keeps it.")]

@@ -65,7 +65,7 @@ class OutputStyles(Part):
         return self._shelf.look(folders("output-styles", project, *where))
 
     def styles(self) -> dict[str, Style]:
-        """Return the styles by name in small letters. Reads folders."""
+        """Return the styles by lowercase name. Reads folders."""
         found: dict[str, Style] = {}
         for style in self._look().definitions:
             found.setdefault(style.name.lower(), style)

@@ -100,7 +100,8 @@ def _candidate(top: Path, source: str, wanted: str) -> Candidate:
     made = Candidate(name, root, source, digest, commit, version, wanted)
     if not made.lines():
         raise UsageError(
-            f"{source}: no plugin: it brings nothing", f"a plugin has {MANIFEST}, commands, agents or skills"
+            f"{source}: not a plugin: it contains nothing to install",
+            f"a plugin has {MANIFEST}, commands, agents or skills",
         )
     return made
 
@@ -130,7 +131,7 @@ def _in_marketplace(top: Path, source: str, wanted: str) -> Path:
     folder = Path(os.path.realpath(top / place))
     if not folder.is_relative_to(os.path.realpath(top)) or not folder.is_dir():
         raise ConfigError(
-            f"{top / MARKETPLACE}: {wanted}: source: no folder of the marketplace: {place!r:.200}"
+            f"{top / MARKETPLACE}: {wanted}: source: not a folder in the marketplace: {place!r:.200}"
         )
     return folder
 

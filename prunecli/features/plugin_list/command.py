@@ -24,7 +24,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return (
             _answered(runtime, part, rest)
             if rest
-            else approval(part) or [Say("No plugin waits for approval.")]
+            else approval(part) or [Say("No plugin is waiting for approval.")]
         )
     if word == "revoke" and not rest:
         gone = revoke(runtime.setup.places, runtime.setup.cwd)
@@ -67,12 +67,12 @@ def _answered(runtime: Runtime, part: PluginApprovals, rest: str) -> Sequence[Ef
     word, _, digest = rest.partition(" ")
     found = next(iter(part.waiting), None)
     if word not in ("yes", "no") or found is None or digest != _digest(found):
-        return approval(part) or [Say("No plugin waits for approval.")]
+        return approval(part) or [Say("No plugin is waiting for approval.")]
     if word == "no":
         part.refuse(found)
         return [Say(f"{found.source} stays off."), *approval(part)]
     approve(runtime.setup.places, found)
-    said = f"{found.source} is approved. It is installed when prunecli starts again."
+    said = f"{found.source} is approved. It is loaded when prunecli starts again."
     return [Say(said), *approval(part)]
 
 

@@ -70,7 +70,7 @@ def update(name: Annotated[str, typer.Argument(help="The plugin.")], yes: Yes = 
 def remove(name: Annotated[str, typer.Argument(help="The plugin.")]) -> None:
     """Remove an installed plugin of Claude Code."""
     adding.remove(Places.of(os.environ), _known(name))
-    typer.echo(f"Removed {name}. Running sessions have it until they end.")
+    typer.echo(f"Removed {name}. Running sessions keep it until they end.")
 
 
 def _install(found: adding.Candidate, *, yes: bool) -> None:
@@ -83,7 +83,7 @@ def _install(found: adding.Candidate, *, yes: bool) -> None:
     if not yes and not (sys.stdin.isatty() and typer.confirm(question)):
         raise UsageError("not installed: it was not approved", "approve it in a terminal, or with --yes")
     adding.install(Places.of(os.environ), found)
-    typer.echo(f"Installed {found.name}. Sessions that start from now on have it.")
+    typer.echo(f"Installed {found.name}. New sessions have it.")
 
 
 def _known(name: str) -> ClaudePlugin:

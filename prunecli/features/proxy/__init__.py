@@ -20,7 +20,7 @@ def install(app: "App") -> None:
     app.subcommand(
         "attach",
         "prunecli.features.proxy.attach:app",
-        "See and change what a running proxy sends.",
+        "View and edit what a running proxy sends.",
     )
     app.subcommand(
         "mcp serve",

@@ -30,7 +30,7 @@ from prunecli.util.paths import Places
 def attach(
     session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")] = "",
 ) -> None:
-    """See and change what a running proxy sends.
+    """View and edit what a running proxy sends.
 
     Without an id, the conversation with most tokens. Esc leaves the list for the transcript.
     """

@@ -24,8 +24,8 @@ _DECODER = json.JSONDecoder()
 class Incoming:
     """A request. `before` and `after` are the fields on either side of its messages. These are in blocks without
     breakpoints; `marks` has the breakpoints by (message, block), and one within a tool's result has the block of that
-    result. `places` are the first byte of each message in `raw` and the byte behind it. The system's messages between
-    them are not recorded: `asides` has the first byte of those that follow a message, which belong to its place.
+    result. `places` are the first byte of each message in `raw` and the byte behind it. System messages between them
+    are not recorded; they go where the message before them goes: `asides` has their first byte, by its number.
     `preamble` has system texts and tools as `PREAMBLE` records them."""
 
     raw: bytes
@@ -166,7 +166,7 @@ class _Reader:
         while True:
             key = self.value()
             if not isinstance(key, str):
-                raise ValueError("a key that is not a text")
+                raise ValueError("a key that is not a string")
             self.take(":")
             if key != "messages":
                 fields[key] = self.value()
@@ -197,14 +197,14 @@ class _Reader:
 
     def end(self) -> None:
         if self._blank():
-            raise ValueError("text behind the request")
+            raise ValueError("text after the request")
 
 
 def _message(value: Any, number: int, marks: dict[tuple[int, int], Json]) -> Message:
     if not isinstance(value, dict) or not isinstance(value.get("content"), str | list):
         raise ValueError(f"messages.{number} is not a message")
     if value.get("role") not in ("user", "assistant"):
-        raise ValueError(f"messages.{number} is neither of a user nor of a model")
+        raise ValueError(f"messages.{number} has a role other than user and assistant")
     blocks = _blocks(value["content"])
     return {**value, "content": [_unmarked(block, (number, at), marks) for at, block in enumerate(blocks)]}
 

@@ -264,11 +264,13 @@ class Conversation:
             raise UsageError("this conversation is not pruned", self.off)
         if isinstance(event, SettingChanged):
             if event.key not in (PRUNING, NAME):
-                raise UsageError(f"{event.key} is the program's to change", "change it there")
+                raise UsageError(f"only the program can change {event.key}", "change it there")
         elif not isinstance(event, PrunApplied | PrunReverted | Pinned):
             raise UsageError("only its program adds messages", "R restores in place")
         elif isinstance(event, PrunApplied) and self._binds:
-            raise UsageError("the model binds its thinking to what is pruned", "start the proxy with --bound")
+            raise UsageError(
+                "this model's thinking is bound to the unpruned conversation", "start the proxy with --bound"
+            )
         return self.runtime.emit(event).seq
 
     def leave(self, why: str, request: Incoming) -> None:

@@ -109,7 +109,7 @@ async def _served(proxy: Proxy, port: int) -> AsyncIterator[int]:
     try:
         while not server.started:
             if serving.done():
-                raise UsageError(f"port {port} is taken", "choose another one with --port, or none at all")
+                raise UsageError(f"port {port} is taken", "choose another with --port, or omit --port")
             await asyncio.sleep(0.005)
         yield server.servers[0].sockets[0].getsockname()[1]
     finally:

@@ -21,7 +21,7 @@ from prunecli.tools.tool import Tool
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _WAIT = 30
 """Seconds for an answer to end that may hold the call: programs run tools while the model still writes."""
-_UNKNOWN = "No proxy knows this call. The user has to start this program with: prunecli wrap PROGRAM"
+_UNKNOWN = "No running proxy saw this call. The user has to start this program with: prunecli wrap PROGRAM"
 
 
 def serve() -> None:

@@ -29,7 +29,7 @@ async def called(conversations: Sequence[Conversation], asked: dict[str, Any]) -
             raise ToolError("Two conversations made this call at once; make it again")
         conversation, id_ = made[0]
         if conversation.off:
-            raise ToolError(f"This conversation is sent as it is: {conversation.off}")
+            raise ToolError(f"This conversation is not pruned: {conversation.off}")
         given: Any = parse(tool.Input, asked["input"])
         output = await tool.run(given, conversation.runtime.tool_context(reads=True))
     except ToolError as error:

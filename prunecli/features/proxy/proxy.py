@@ -95,7 +95,7 @@ async def _run(asked: Hosting) -> None:
 
 @app.command("release")
 def release(session: Annotated[str, typer.Argument(help="The conversation's id, or its beginning.")]) -> None:
-    """Say how a conversation goes on without the proxy."""
+    """Say how to continue a conversation without the proxy."""
     with complaining():
         store = Store(Places.of(dict(os.environ)).sessions)
         for line in ways_on(read_log(store.find(session)).records):
@@ -115,8 +115,8 @@ def ways_on(records: Sequence[Record]) -> list[str]:
         return ["Start the program without the proxy: it sends its own history, which the endpoint accepts."]
     return [
         f"{counted(answers, 'answer')} with thinking made after a prune, which is bound to the pruned conversation.",
-        "The program sends them in the unpruned one, and the endpoint rejects such thinking. Three ways on:",
+        "Without the proxy, the program sends it in the unpruned one, and the endpoint rejects it. Ways to continue:",
         "* Claude Code leaves out rejected thinking and tries again, at each request until /compact: just start it.",
         "* For other programs: summarize the whole conversation first (/compact), or begin a new one.",
-        "* Go on behind the proxy, with --bound: it leaves out what does not fit.",
+        "* Keep the proxy, with --bound: it leaves out thinking that would be rejected.",
     ]

@@ -159,7 +159,7 @@ class Proxy:
 
     def _leave_alone(self, conversation: Conversation, request: Incoming, why: str) -> None:
         conversation.leave(why, request)
-        self._say(f"Not pruned from here on: {one_line(why)}")
+        self._say(f"No longer pruned: {one_line(why)}")
 
     async def opened(self, method: str, url: str, headers: Headers, body: bytes) -> "httpx2.Response":
         """Send a request to the endpoint. Raises httpx2.HTTPError."""

@@ -31,9 +31,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
     )
 }
 """What gives a program the tools of `prunecli mcp serve`, and lets it call them without a question."""
-_WHOLE = (
-    "Results were sent whole; long ones are shortened for a program with the MCP server `prunecli mcp serve`"
-)
+_WHOLE = "Long results were sent whole. To shorten them, give the program the MCP server `prunecli mcp serve`"
 
 
 def wrap(

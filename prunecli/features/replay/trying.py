@@ -9,7 +9,7 @@ from prunecli.features.replay.replay import NO_PRUNING, Setting, Stage
 from prunecli.features.replay.rows import Row
 from prunecli.features.replay.trial import Bill, Trial
 from prunecli.runtime import Runtime
-from prunecli.runtime.balance import payments
+from prunecli.runtime.balance import billed
 from prunecli.util.errors import UsageError
 from prunecli.util.figures import money, share, short
 
@@ -95,8 +95,8 @@ def trial_of(runtime: Runtime, *wanted: str) -> Trial:
     rates = Rates(choices.info_of, runtime.model_name)
     stage = Stage(config, rates, (), choices.cache_ttl, runtime.expectations)
     session = runtime.session
-    scale, billed = session.context.counts.scale, payments(session, choices)
-    return Trial(stage, session.records, settings, scale, billed, choices.known_price)
+    scale, responses = session.context.counts.scale, billed(session, choices)
+    return Trial(stage, session.records, settings, scale, responses, choices.known_price)
 
 
 def _figures(rows: Sequence[Row], bill: Bill) -> list[tuple[str, ...]]:

@@ -32,7 +32,7 @@ def _approval(part: StatusLine, rest: str) -> Sequence[Effect]:
     """Ask about the command, or carry out an answer, which applies only to the definition that was shown."""
     source = part.source
     if source is None or source.owner is None:
-        return [Say("No status line waits for approval.")]
+        return [Say("No status line is waiting for approval.")]
     answer, _, named = rest.partition(" ")
     if answer in ("yes", "no") and named == digest(source):
         part.decide(source, answer)

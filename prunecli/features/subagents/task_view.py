@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prunecli.context.bill import Bill
-from prunecli.context.labels import withheld_by
+from prunecli.context.labels import tokens_pruned_by
 from prunecli.model.events import AssistantMessage, PrunApplied, Record, RunEnded, ToolResult, ToolStarted
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.signals import SessionEvent, StreamStarted, TextDelta, ToolProgress
@@ -71,7 +71,7 @@ def facts(session: Session, bill: Bill, duration_ms: int) -> dict[str, Json]:
     """Return the figures of a task. Those of the bill include earlier runs of the program."""
     events = [record.event for record in session.records]
     prunes = [
-        withheld_by(session.context, record.seq) or 0
+        tokens_pruned_by(session.context, record.seq) or 0
         for record in session.records
         if isinstance(record.event, PrunApplied) and record.event.source != "user"
     ]

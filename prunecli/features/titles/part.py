@@ -30,7 +30,7 @@ class Titles:
 
     model: Annotated[
         str,
-        "A small model that titles sessions, such as haiku; empty: the first words of a prompt do.",
+        "A small model that titles sessions, such as haiku; empty: use the first words of the prompt.",
         Refused("it decides where prompts go, and what a run costs"),
     ] = ""
 

@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from prunecli.model.todos import MARKS, Todo, Todos, folded, progress
+from prunecli.model.todos import MARKS, Todo, Todos, in_one_line, progress
 from prunecli.tui.messages import ActionAsked
 from prunecli.tui.screens.frame import Frame
 from prunecli.tui.transcript.rows import clip
@@ -63,7 +63,7 @@ class TodoLine(Widget):
         width = self.size.width
         key = cast("Frame", self.screen).keys.hint("todos")
         tail = f"  {key} to {'fold' if self._open else 'unfold'}" if key and width >= 60 else ""
-        head = f"▾ to-do {progress(self._todos)}" if self._open else f"▸ to-do {folded(self._todos)}"
+        head = f"▾ to-do {progress(self._todos)}" if self._open else f"▸ to-do {in_one_line(self._todos)}"
         line = clip(head, max(8, width - 2 - len(tail)))
         rows = [Content.assemble(" ", (line, "$foreground"), (tail, "$muted"))]
         for row in self._rows() if self._open else ():

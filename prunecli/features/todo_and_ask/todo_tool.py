@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from prunecli.model.messages import Json
-from prunecli.model.todos import MOST, TOOL, Status, folded, todos_of
+from prunecli.model.todos import MOST, TOOL, Status, in_one_line, todos_of
 from prunecli.model.touches import Touches
 from prunecli.tools.tool import ToolContext, ToolOutput, text_output
 from prunecli.util.errors import ToolError
@@ -33,7 +33,7 @@ class Todo:
     Input: ClassVar[type] = TodoInput
 
     def summary(self, given: Mapping[str, Json]) -> str:
-        return folded(todos_of(given))
+        return in_one_line(todos_of(given))
 
     def touches(self, _: object) -> Touches:
         """Return no touches: the call itself is the list."""
@@ -51,5 +51,5 @@ class Todo:
         words = (
             f"{count['completed']} completed, {count['in_progress']} in progress, {count['pending']} pending."
         )
-        advice = " Better have only one in progress." if count["in_progress"] > 1 else ""
+        advice = " Keep only one in progress." if count["in_progress"] > 1 else ""
         return text_output(words + advice)

@@ -12,5 +12,5 @@ def install(app: "App") -> None:
     app.subcommand(
         "update",
         "prunecli.features.updates.subcommand:app",
-        "Say how this installation is updated, and do it for uv and pipx.",
+        "Update prunecli, or print the command that does.",
     )

@@ -18,7 +18,9 @@ from prunecli.util.frozen import frozen
 from prunecli.util.private_file import make_private, read_private, write_private
 
 DAY_SECONDS = 86_400
-NOTICE = "prunecli {} is out, this is {}: `prunecli update`. [updates] notice = false ends these lines."
+NOTICE = (
+    "prunecli {} is available (this is {}): run `prunecli update`. [updates] notice = false turns this off."
+)
 
 
 @frozen
@@ -27,7 +29,7 @@ class Updates:
 
     notice: Annotated[
         bool,
-        "Ask pypi.org once a day for the newest release, after a run, and name a newer one at a start.",
+        "Once a day, after a run, ask pypi.org for the newest release; the next start names a newer one.",
         Refused("it decides whether this machine asks pypi.org"),
     ] = True
 

@@ -20,7 +20,7 @@ def update(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run the command without asking.")] = False,
     offline: Annotated[bool, typer.Option("--offline", help="Do not ask pypi.org for a release.")] = False,
 ) -> None:
-    """Say which release this is, which is the newest and how to get it; uv and pipx are run after a yes."""
+    """Show this release and the newest one, and how to update; runs uv or pipx after a yes."""
     found = installation(Path(sys.prefix), direct_url())
     typer.echo(f"prunecli {__version__}, {found.how}.")
     if not offline and not _is_news():
@@ -30,7 +30,7 @@ def update(
         return
     program = which(found.command[0])
     if program is None:
-        raise UsageError(f"{found.command[0]} is not on the PATH", f"where it is, run: {found.line}")
+        raise UsageError(f"{found.command[0]} is not on your PATH", f"run it where it is: {found.line}")
     if not yes and not (sys.stdin.isatty() and typer.confirm(f"Run {found.line}?", default=True)):
         typer.echo(f"To update: {found.line}")
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from prunecli.context.labels import prune_in_words, withheld_by
+from prunecli.context.labels import prune_in_words, tokens_pruned_by
 from prunecli.context.lineage import branch
 from prunecli.context.render import LOST, is_lost
 from prunecli.context.state import Context
@@ -399,7 +399,7 @@ def presenter_of(runtime: Runtime, context: Context | None, *, open_thinking: bo
     summarize = summaries(runtime.tools, runtime.setup.cwd)
     if context is None:
         return Presenter(summarize, lambda _: None, open_thinking=open_thinking)
-    figures = teller(context), saver(context), partial(withheld_by, context)
+    figures = teller(context), saver(context), partial(tokens_pruned_by, context)
     return Presenter(summarize, *figures, open_thinking=open_thinking)
 
 

@@ -1,7 +1,7 @@
 """Vim's modes and commands on a text with a cursor: keys in, text, cursor and mode out. Pure.
 
-Keys are characters, or Textual's names of others. In insert mode, whoever shows the text types into it, and returns
-the result with `escape`. A command is a generator that takes its keys one by one; `Beep` ends it without effect.
+Keys are characters, or Textual's names of others. In insert mode, the widget changes the text itself, and returns it
+with `escape`. A command is a generator that takes its keys one by one; `Beep` ends it without effect.
 """
 
 import re

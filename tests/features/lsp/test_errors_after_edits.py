@@ -143,7 +143,7 @@ async def test_a_server_that_fails_is_named_once_and_left_alone(tmp_path: Path, 
     await runtime.submit("go")
     assert not any("New since" in text for text in results(runtime))
     assert [line for line in lines if "fake" in line] == [
-        f"No errors from fake any more: it {why}. /reload tries again"
+        f"Language server fake is off: it {why}. /reload to try again"
     ]
     await runtime.close()
 

@@ -51,7 +51,7 @@ async def test_a_style_begins_with_the_next_session_and_each_keeps_its_own(tmp_p
     before = runtime.session.context.settings[PREAMBLE]
     (said,) = run(runtime, "brief")
     assert isinstance(said, Say)
-    assert said.text.startswith("Output style: Brief. It begins with /new: this session keeps its own.")
+    assert said.text.startswith("Output style: Brief. It takes effect with /new; this session keeps its own.")
     await runtime.submit("on")
     assert runtime.session.context.settings[PREAMBLE] == before
     await runtime.close()

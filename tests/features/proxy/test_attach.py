@@ -78,7 +78,7 @@ async def test_commands_of_attach_reach_the_proxy_through_its_socket(tmp_path: P
     assert "\nPruned 1.7K" in f"\n{told[0]}"
     assert "claude-sonnet-4-5" in told[1]
     assert told[2].startswith("Automatic pruning is off")
-    assert told[3] == "model.name is the program's to change"
+    assert told[3] == "only the program can change model.name"
     assert told[4].endswith("only its program adds messages")
     [one] = running.conversations.all
     over = followed(ended(one.runtime.session.id, environment(tmp_path)), None, environment(tmp_path))
@@ -120,5 +120,5 @@ async def test_a_model_that_binds_its_thinking_is_not_pruned_by_hand_either(tmp_
             program = Program(running.address, "claude-opus-5-5")
             await program.turn(client, "read")
             await program.turn(client, "again")
-            with pytest.raises(PrunecliError, match="binds its thinking"):
+            with pytest.raises(PrunecliError, match="thinking is bound"):
                 await ran(attached(running, tmp_path), "/prune")

@@ -62,7 +62,7 @@ async def test_without_room_for_the_session_requests_pass_unpruned(tmp_path: Pat
                 await program.turn(client, f"read {n}")
     assert endpoint.rejected == []
     assert len(said) == 1
-    assert said[0].startswith("Not pruned from here on: ")
+    assert said[0].startswith("No longer pruned: ")
 
 
 async def test_without_an_endpoint_the_program_is_told_so(tmp_path: Path) -> None:

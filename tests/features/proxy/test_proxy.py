@@ -143,7 +143,7 @@ async def test_what_the_endpoint_refuses_goes_through_unpruned_and_is_left_alone
             program = Program(running.address)
             for n in range(7):
                 await program.turn(client, f"read {n}")
-    assert said == ["Not pruned from here on: the endpoint refused a pruned request: Invalid request"]
+    assert said == ["No longer pruned: the endpoint refused a pruned request: Invalid request"]
     assert len(endpoint.requests[-1].body) > len(str(program.messages)) * 0.9
 
 

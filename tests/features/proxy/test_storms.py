@@ -187,7 +187,7 @@ def test_on_a_full_disk_the_program_gets_its_answers(tmp_path: Path) -> None:
         asyncio.run(turns(program, 12))
         said = end(process)
         assert endpoint.rejected == []
-    assert "Not pruned from here on: " in said
+    assert "No longer pruned: " in said
     assert len(program.answers) == 24
 
 
@@ -216,7 +216,7 @@ async def test_a_damaged_session_costs_the_program_nothing(tmp_path: Path) -> No
             async with proxied(endpoint, tmp_path, said := [], strategy=KEEPS_LITTLE) as running:
                 program.address = running.address
                 await program.turn(client, f"read {number}")
-            assert all(line.startswith("Not pruned from here on: ") for line in said)
+            assert all(line.startswith("No longer pruned: ") for line in said)
             damage(tmp_path, draw)
     assert endpoint.rejected == []
 
