@@ -214,6 +214,8 @@ class Parts(Mapping[str, Part]):
         self._own: list[Part] = []
         self._host = host
         self._complained = set[str]()
+        self.vim_mode: Callable[[], str] = str
+        """Returns the mode of vim in the prompt, "" without vim; a screen sets it."""
         for name, brought in installed.of("part").items():
             kind: type[Part] = brought.load()
             above = parents._all.get(name) if parents else None

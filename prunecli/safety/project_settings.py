@@ -32,6 +32,7 @@ SETTINGS = (
     ".claude/CLAUDE.md",
     ".claude/agents",
     ".claude/commands",
+    ".claude/output-styles",
     ".claude/rules",
     ".claude/settings.json",
     ".claude/skills",

@@ -112,6 +112,7 @@ class Conversation:
         """Show the session, and start handling its events and the user's input."""
         self.runtime.asker = self._asking.ask
         self.runtime.fill_form = self._asking.elicit
+        self.runtime.parts.vim_mode = lambda: self.prompt.vim_mode.upper()
         self.runtime.on_session.append(self.show_session)
         self.show_session(self.runtime.session)
         self.show_guide()

@@ -33,7 +33,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         return [
             Say(f"No output style named {wanted!r}{f': choose {known}' if known else f'. {NONE}'}", "error")
         ]
-    name = "" if wanted.lower() == DEFAULT else styles[wanted.lower()].name
+    name = DEFAULT if wanted.lower() == DEFAULT else styles[wanted.lower()].name
     runtime.use_config(runtime.config.with_value("output_style.name", name))
     when = (
         ""
@@ -41,5 +41,5 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
         else " It takes effect with /new; this session keeps its own."
     )
     if not keep:
-        return [Say(f"Output style: {name or DEFAULT}.{when} /output-style {wanted} --save keeps it.")]
-    return [Say(f"Output style: {name or DEFAULT}. {kept(runtime, 'output_style.name', name)}{when}")]
+        return [Say(f"Output style: {name}.{when} /output-style {wanted} --save keeps it.")]
+    return [Say(f"Output style: {name}. {kept(runtime, 'output_style.name', name)}{when}")]

@@ -8,6 +8,7 @@ from prunecli.agent.front_matter import flag, read, text
 from prunecli.agent.system_prompt import style_in, style_text
 from prunecli.config.claude_plugins import usable
 from prunecli.model.requests import system_texts
+from prunecli.runtime.claude_settings import claude_settings
 from prunecli.runtime.definition_folders import Found, Shelf, Shelved, folders
 from prunecli.runtime.host import Host
 from prunecli.runtime.parts import Part
@@ -26,7 +27,11 @@ _NAME = re.compile(r"[^\"\n<>]{1,64}")
 class Options:
     """Output styles: Markdown files in .claude/output-styles or .prunecli/output-styles of a project or of yours."""
 
-    name: Annotated[str, "The style of new sessions; empty: none. /output-style lists them.", ALLOWED] = ""
+    name: Annotated[
+        str,
+        "The style of new sessions (/output-style); empty: `outputStyle` of Claude Code's settings.",
+        ALLOWED,
+    ] = ""
 
 
 @frozen
@@ -74,8 +79,21 @@ class OutputStyles(Part):
     @property
     def wanted(self) -> str:
         """The name of the style that new sessions have, "" for none."""
+        return self._named[0]
+
+    @property
+    def _named(self) -> tuple[str, str]:
+        """The name of the style of new sessions, and where it is named."""
         name: str = self.host.config.section("output_style").name
-        return "" if name.lower() == DEFAULT else name
+        where, setup = "output_style.name", self.host.setup
+        if not name:
+            trusted = self.host.gatekeeper.trusted
+            found = claude_settings("outputStyle", setup.cwd, setup.places.home, trusted=trusted)
+            named = (
+                (one.value, f"outputStyle in {one.label}") for one in found if isinstance(one.value, str)
+            )
+            name, where = next(named, ("", ""))
+        return ("" if name.lower() == DEFAULT else name), where
 
     @property
     def current(self) -> str:
@@ -85,13 +103,15 @@ class OutputStyles(Part):
 
     @property
     def _style(self) -> Style | None:
-        return self.styles().get(self.wanted.lower()) if self.wanted and not self.host.who else None
+        wanted = "" if self.host.who else self.wanted
+        return self.styles().get(wanted.lower()) if wanted else None
 
     def opened(self, *, headless: bool) -> None:  # noqa: ARG002  # the base class's signature
-        if self.wanted and self._style is None:
+        wanted, where = self._named
+        if wanted and not self.host.who and self._style is None:
             known = ", ".join(one.name for one in self.styles().values()) or "there is none"
             self.host.notices.append(
-                f"output_style.name: no style named {one_line(self.wanted)!r}, so none is used: {one_line(known)}"
+                f"{where}: no style named {one_line(wanted)!r}, so none is used: {one_line(known)}"
             )
 
     def system_texts(self) -> Sequence[str]:

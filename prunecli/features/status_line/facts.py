@@ -49,12 +49,15 @@ class Facts:
             "version": __version__,
             "model": {"id": host.model_name, "display_name": display_name(host.model_name)},
             "effort": {"level": host.config.model.effort},
+            "thinking": {"enabled": bool(host.choices.model_settings.thinking)},
+            **({"vim": {"mode": mode}} if (mode := host.parts.vim_mode()) else {}),
             "workspace": {
                 "current_dir": cwd,
                 "project_dir": cwd,
                 "added_dirs": list(map(str, setup.added.paths)),
                 **({"git_worktree": worktree} if worktree else {}),
             },
+            **({"worktree": {"name": worktree, "path": cwd}} if worktree else {}),
             "output_style": {"name": style_in(system_texts(preamble) if preamble else ()) or "default"},
         }
 

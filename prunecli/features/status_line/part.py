@@ -22,6 +22,7 @@ SECONDS = 5.0
 PAUSE = 0.3
 """Seconds between two runs."""
 MAX_OUTPUT = 20_000
+MAX_ROWS = 3
 ASK = "/statusline approve"
 
 
@@ -31,13 +32,13 @@ class Options:
 
     status_command: Annotated[
         str,
-        "A shell command that prints a line below the prompt; it gets Claude Code's JSON on standard input.",
+        "A shell command that prints a line or two below the prompt; it gets Claude Code's JSON on standard input.",
         Refused("it runs a command; .claude/settings.json may name one, which runs once you approve it"),
     ] = ""
 
 
 class StatusLine(Part):
-    """The status line of a screen. `line` is what to show, with its colors."""
+    """The status line of a screen. `line` is what to show, with its colors; it may have several rows."""
 
     def __init__(self, host: Host, parent: "StatusLine | None") -> None:
         super().__init__(host, parent)
@@ -48,6 +49,7 @@ class StatusLine(Part):
         self._given: dict[str, Any] = {}
         self._work = Background(self._complain)
         self._shown = self._running = False
+        self._ran = 0
 
     # Approval ------------------------------------------------------------------------------------------------
 
@@ -100,9 +102,10 @@ class StatusLine(Part):
         if self._shown and self.source and not self._running:
             if self._facts.session is not self.host.session:
                 self._facts = Facts(self.host.session)
-            facts = self._facts.of(self.host)
-            if facts != self._given:
-                self._running = True
+            facts, now = self._facts.of(self.host), self.host.setup.clock()
+            waited = self.source.seconds and now - self._ran >= 1000 * self.source.seconds
+            if facts != self._given or waited:
+                self._running, self._ran = True, now
                 self._work.start(self._run(self.source, facts))
         return ""
 
@@ -119,7 +122,7 @@ class StatusLine(Part):
         self.extra_status()  # what changed meanwhile
 
     async def _printed(self, source: Source, facts: dict[str, Any]) -> str:
-        """Return the first line of the command's output; "" if it fails, which is told once."""
+        """Return the first rows of the command's output; "" if it fails, which is told once."""
         env = {**self.host.setup.approved_env, "CLAUDE_PROJECT_DIR": str(source.folder)}
         argv = [shell_in(env), "-c", source.command]
         data = json.dumps(facts).encode("ascii")
@@ -137,7 +140,7 @@ class StatusLine(Part):
             self._complain(f"exit code {made.exit_code}{f': {why}' if why else ''}")
             return ""
         self.failed = ""
-        return made.output.decode("utf-8", "replace").strip().partition("\n")[0]
+        return "\n".join(made.output.decode("utf-8", "replace").strip().splitlines()[:MAX_ROWS])
 
     def _complain(self, why: str) -> None:
         if why != self.failed:
@@ -150,8 +153,10 @@ class StatusLine(Part):
 
 
 def shown(host: Host) -> str:
-    """Return the line to show."""
-    return host.parts.of(StatusLine).line
+    """Return the line to show, after a look at whether it is still true: this is called once a second."""
+    part = host.parts.of(StatusLine)
+    part.extra_status()
+    return part.line
 
 
 def digest(source: Source) -> str:

@@ -1,4 +1,4 @@
-"""The row of the status line: one line of the command's output, with its colors."""
+"""The rows of the status line: the command's output, with its colors."""
 
 import re
 
@@ -22,14 +22,15 @@ class StatusRow(Widget):
         self.styles.height = 1
 
     def show(self, line: str) -> None:
-        """Show this line; "" hides the row."""
+        """Show these rows; "" hides the widget."""
         if line != self._line:
             self._line = line
             self.display = bool(line)
+            self.styles.height = line.count("\n") + 1
             self.refresh()
 
     def render(self) -> Content:
-        return Content.assemble(" ", styled(self._line))
+        return Content("\n").join(Content.assemble(" ", styled(row)) for row in self._line.split("\n"))
 
 
 def styled(line: str) -> Content:

@@ -73,6 +73,10 @@ class Prompt(Editor):
         self._works: Callable[[], bool] = lambda: False
         self._vim: vim_keys.VimKeys | None = None
 
+    @property
+    def vim_mode(self) -> str:
+        return self._vim.mode if self._vim else ""
+
     def edit_like(self, editing: str) -> None:
         """Use the keys of `[ui] editing`."""
         if (editing == "vim") != (self._vim is not None):
@@ -306,7 +310,7 @@ class Prompt(Editor):
         memory = "#" if not shell and completion.is_memory(self.text) else ""
         kind = "search" if self.searching else shell or memory
         glyph, title = _KINDS[kind]
-        title = " · ".join(filter(None, (title, self._vim.mode if self._vim else "")))
+        title = " · ".join(filter(None, (title, self.vim_mode)))
         if (glyph, title) != (self.glyph, self.border_title):
             self.glyph, self.border_title = glyph, title
             self.set_class(kind == shell != "", "-shell")

@@ -1,5 +1,6 @@
 """Output styles: which text a session begins with, and that it keeps it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,28 @@ async def test_a_style_that_is_missing_or_malformed_is_named(tmp_path: Path) -> 
     assert problem.endswith("empty.md: no text below the front matter")
     (said,) = run(runtime, "gone")
     assert said == Say("No output style named 'gone': choose Brief", "error")
+    await runtime.close()
+
+
+@pytest.mark.parametrize("place", ["home/.claude/settings.json", "work/.claude/settings.local.json"])
+async def test_claude_codes_setting_counts_unless_another_one_is_configured(
+    tmp_path: Path, place: str
+) -> None:
+    style(tmp_path / "home/.claude/output-styles", "brief", BRIEF)
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text(json.dumps({"outputStyle": "brief"}))
+    assert 'name="Brief"' in await system_of(start(tmp_path, [says("Hi.")]))
+    assert "<output-style" not in await system_of(
+        start(tmp_path, [says("Hi.")], sets=["output_style.name=default"])
+    )
+    untrusted = await system_of(start(tmp_path, [says("Hi.")], trusted=False))
+    assert ("<output-style" in untrusted) == place.startswith("home")
+    (tmp_path / place).write_text(json.dumps({"outputStyle": "Learning"}))
+    runtime = start(tmp_path)
+    for part in runtime.parts.values():
+        part.opened(headless=True)
+    label = place.replace("home", "~").removeprefix("work/")
+    assert f"outputStyle in {label}: no style named 'Learning', so none is used: Brief" in runtime.notices
     await runtime.close()
 
 

@@ -31,21 +31,23 @@ async def run_once(runtime: Runtime) -> StatusLine:
     return part
 
 
-async def test_the_command_gets_claude_codes_fields_and_its_first_line_is_shown(tmp_path: Path) -> None:
+async def test_the_command_gets_claude_codes_fields_and_its_first_rows_are_shown(tmp_path: Path) -> None:
     write = ToolUse("one", "write", {"path": "a.txt", "content": "one\ntwo\n"})
     runtime = start(
         tmp_path,
         [calls(write), says("Done.")],
         sets=[
-            "ui.status_command=cat > given; echo; echo 'one line'; echo two",
+            "ui.status_command=cat > given; echo; echo 'one line'; seq 9",
             'permissions.allow=["write(**)"]',
         ],
     )
     await runtime.submit("go")
+    runtime.parts.vim_mode = lambda: "VISUAL LINE"
     await run_once(runtime)
     await runtime.close()
     given = json.loads((tmp_path / "work/given").read_text())
-    assert shown(runtime) == "one line"
+    assert shown(runtime) == "one line\n1\n2"
+    assert (given["vim"], given["thinking"]) == ({"mode": "VISUAL LINE"}, {"enabled": True})
     assert given["model"] == {"id": "claude-sonnet-5-5", "display_name": "Sonnet 5.5"}
     assert given["workspace"]["current_dir"] == given["cwd"] == str(tmp_path / "work")
     assert given["session_id"] == runtime.session.id
@@ -68,6 +70,22 @@ async def test_it_runs_again_only_when_what_it_is_given_has_changed(tmp_path: Pa
     part.extra_status()
     await until(lambda: not part._running)
     assert part.line == "2"
+    await runtime.close()
+
+
+async def test_refresh_interval_runs_it_again_although_nothing_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "home/.claude").mkdir(parents=True)
+    line = {"type": "command", "command": "echo >> runs; wc -l < runs", "refreshInterval": 5}
+    (tmp_path / "home/.claude/settings.json").write_text(json.dumps({"statusLine": line}))
+    now = [0]
+    runtime = start(tmp_path, clock=lambda: now[0])
+    part = await run_once(runtime)
+    assert part.source is not None
+    part.decide(part.source, "yes")
+    for now[0], printed in ((10_000, "1"), (14_999, "1"), (15_000, "2")):
+        shown(runtime)
+        await until(lambda: not part._running)
+        assert part.line == printed
     await runtime.close()
 
 
