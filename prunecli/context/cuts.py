@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from prunecli.context.exchange import Entry, Exchange
-from prunecli.context.expectations import Expectations
+from prunecli.context.expectations import Expectations, break_even
 from prunecli.context.inputs import INPUT_KINDS, LongText, long_texts, shown_inputs, without
 from prunecli.context.render import compact
 from prunecli.context.view import View
@@ -15,15 +15,6 @@ from prunecli.model.messages import ToolUse
 
 _MARK_TOKENS = 20
 """The tokens of what stands in place of a long text."""
-
-
-class Worth(NamedTuple):
-    """Prices in one unit: of a token that is left out (`spared`) or comes back (`carried`), and of a request that
-    fetches an input again."""
-
-    spared: float
-    carried: float
-    fetch: float
 
 
 def call_shown(view: View, head: Entry, call: ToolUse) -> ToolUse:
@@ -55,21 +46,33 @@ class _Candidate(NamedTuple):
     made: dict[int, Edit | None]
 
 
-def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Worth) -> list[Edit]:
-    """Return the cuts whose expected gain is positive. `ages` are the newest answers, oldest first."""
-    facts: Mapping[Exchange, tuple[_Candidate, ...]] = view.measured(
+class _Candidates(NamedTuple):
+    """The calls of an exchange, and what a request that fetches their texts may cost if leaving any out gains."""
+
+    calls: tuple[_Candidate, ...] = ()
+    most: float = 0.0
+
+
+_NONE = _Candidates()
+
+
+def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], fetch: float) -> list[Edit]:
+    """Return the cuts whose expected gain is positive.
+
+    `ages` are the newest answers, oldest first. `fetch` is the cost of a request that fetches an input again, in
+    tokens written once and read from then on.
+    """
+    facts: Mapping[Exchange, _Candidates] = view.measured(
         ("cuts", id(numbers.inputs)), lambda exchange: _candidates(view, exchange, numbers)
     )
     edits = list[Edit]()
-    for exchange in view.exchanges:
-        if not (found := facts[exchange]):
-            continue
+    for exchange in [one for one in view.exchanges if fetch < facts[one].most]:
         age = len(ages) - bisect_right(ages, exchange.seq)
         if age < numbers.min_age:
             continue
         at = max(0, bisect_right(numbers.ages, age) - 1)
-        for call, texts, made in found:
-            count = _most_gaining(texts, at, worth)
+        for call, texts, made in facts[exchange].calls:
+            count = _most_gaining(texts, at, fetch)
             if count and count not in made:
                 made[count] = cut(view, exchange.head, call, [text for text, *_ in texts[:count]])
             if count and (edit := made[count]):
@@ -77,30 +80,32 @@ def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], worth: Wo
     return edits
 
 
-def _most_gaining(texts: Sequence[tuple[LongText, int, tuple[float, ...]]], at: int, worth: Worth) -> int:
+def _most_gaining(texts: Sequence[tuple[LongText, int, tuple[float, ...]]], at: int, fetch: float) -> int:
     """Return how many of these texts, from the first on, gain most if they are left out; 0 if none gains."""
-    best, count, saved, size = 0.0, 0, 0.0, 0
+    best, count, saved, size = 0.0, 0, 0, 0
     for number, (_, raw, odds) in enumerate(texts, 1):
-        saved, size = saved + max(0, raw - _MARK_TOKENS) * worth.spared, size + raw
-        net = saved - odds[at] * (worth.fetch + size * worth.carried)
+        saved, size = saved + max(0, raw - _MARK_TOKENS), size + raw
+        net = saved - odds[at] * (fetch + size)
         if net > best:
             best, count = net, number
     return count
 
 
-def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> tuple[_Candidate, ...]:
-    """Return the calls of an exchange with texts that may be cut; () if it is locked."""
+def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> _Candidates:
+    """Return the calls of an exchange with texts that may be cut; none if it is locked."""
     if not exchange.calls or not exchange.head.is_sent or view.locked(exchange):
-        return ()
-    found = list[_Candidate]()
+        return _NONE
+    found, most = list[_Candidate](), 0.0
     for own in exchange.calls:
         call = call_shown(view, exchange.head, own)
         sizes = [(text, view.count(text.text)) for text in long_texts(call) if text.kind in numbers.inputs]
         sizes.sort(key=lambda one: INPUT_KINDS.index(one[0].kind))
-        texts, whole = list[tuple[LongText, int, tuple[float, ...]]](), 0
+        texts, whole, saved = list[tuple[LongText, int, tuple[float, ...]]](), 0, 0
         for text, raw in sizes:
-            whole += raw
-            texts.append((text, raw, numbers.input_odds(text.kind, whole)))
+            whole, saved = whole + raw, saved + max(0, raw - _MARK_TOKENS)
+            odds = numbers.input_odds(text.kind, whole)
+            texts.append((text, raw, odds))
+            most = max(most, break_even(saved, whole, min(odds)))
         if texts:
             found.append(_Candidate(call, tuple(texts), {}))
-    return tuple(found)
+    return _Candidates(tuple(found), most) if found else _NONE

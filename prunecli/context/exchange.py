@@ -278,11 +278,10 @@ class Exchange:
     results: list[Entry] = field(default_factory=list)
     started: dict[str, Touches | None] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
+    seq: int = field(init=False)
 
-    @property
-    def seq(self) -> int:
-        """The seq of the assistant message, which identifies the exchange."""
-        return self.head.seq
+    def __post_init__(self) -> None:
+        self.seq = self.head.seq  # identifies the exchange
 
     @property
     def last_seq(self) -> int:

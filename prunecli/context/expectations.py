@@ -143,6 +143,12 @@ class Expectations:
         )
 
 
+def break_even(saved: int, size: int, odds: float) -> float:
+    """Return what a request that fetches a text of this size again may cost, in tokens as kept ones cost, if leaving
+    it out gains."""
+    return saved / odds - size if odds else inf
+
+
 def _margins(value: object) -> tuple[float, float]:
     """Return the margins by lifetime; a single number is that of both."""
     each = value if isinstance(value, list) else [value, value]

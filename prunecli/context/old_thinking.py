@@ -28,13 +28,13 @@ def old_thinking(view: View) -> list[Edit]:
     context, found = view.context, list[Edit]()
     recent, scale = view.turn_start(RECENT_TURNS), context.counts.scale
     thought: Mapping[Exchange, bool] = view.measured(
-        "old thinking", lambda exchange: has_thinking(exchange.head)
+        "old thinking", lambda exchange: has_thinking(exchange.head) and thinks(context, exchange.seq)
     )
-    for exchange in context.exchanges:
+    for exchange in (one for one in view.exchanges if thought[one]):
         seq, head = exchange.seq, exchange.head
-        if seq > recent or (thought[exchange] and view.locked(head)):
+        if seq > recent or view.locked(head):
             break
-        if thought[exchange] and seq not in view.pending and thinks(context, seq):
+        if seq not in view.pending:
             whole = scale.tokens(*context.counts.amount(head))
             seen = 0 if seq in context.unseen.dropped else scale.tokens(*context.counts.thinking(head))
             found.append(Edit("strip", seq, None, None, whole, whole - seen))

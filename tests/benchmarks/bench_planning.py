@@ -7,9 +7,9 @@ prunes results. Each is folded and the strategy asked as after a resume, which r
 it is asked for HELD requests while a gate holds its proposals back ("held": the median). They are applied, and what
 that changed is read again with the next request ("then"). It goes on for REQUESTS requests, each an answer with a
 call and its result, the proposal applied each time: median and worst, and the median of those that a user message
-begins ("turn": every twentieth). The ledger is asked after each request. Times are in milliseconds; folding is not
-in them. Nothing here is asserted: machines differ. The garbage collector is off while the clock runs: its pauses
-grow with the whole heap.
+begins ("turn": every twentieth). The ledger is asked after each request. Times are milliseconds of the processor, so
+that other work on the machine hardly counts; folding is not in them. Nothing here is asserted: machines differ. The
+garbage collector is off while the clock runs: its pauses grow with the whole heap.
 """
 
 import gc
@@ -99,9 +99,9 @@ def session(kind: str, entries: int) -> Session:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:
-    start = time.perf_counter()
+    start = time.process_time()
     given = work()
-    return (time.perf_counter() - start) * 1000, given
+    return (time.process_time() - start) * 1000, given
 
 
 def run(kind: str, entries: int, one: Chosen) -> tuple[float, ...]:

@@ -15,10 +15,10 @@ from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from prunecli.context.cuts import Worth, worthwhile
+from prunecli.context.cuts import worthwhile
 from prunecli.context.economics import Market, cold, warmth
 from prunecli.context.exchange import Entry
-from prunecli.context.expectations import GROUPS, Expectations, Group
+from prunecli.context.expectations import GROUPS, Expectations, Group, break_even
 from prunecli.context.old_thinking import old_thinking
 from prunecli.context.pressure import in_tool_round
 from prunecli.context.spill import kind_of
@@ -43,13 +43,14 @@ LOSING = "Pruning cost more than it saved in this session: auto now waits until 
 
 
 class _Fact(NamedTuple):
-    """The edit that clears a result, its raw tokens, the tokens saved, and the probability at each age that it is
-    needed again."""
+    """The edit that clears a result, its raw tokens, the tokens saved, the probability at each age that it is needed
+    again, and what a request that fetches it may cost if clearing gains at any age."""
 
     edit: Edit
     raw: int
     saved: int
     odds: tuple[float, ...]
+    most: float
 
 
 @frozen
@@ -149,7 +150,11 @@ def _worth(
     replaced = {entry for entry, _ in superseded(view)} if found else set()
     ages = _ages(view, numbers)
     newest, edits, gains = ages[0] if ages else NEVER, list[Edit](), list[float]()
-    for entry, (edit, raw, saved, odds) in found:
+    back = fetch / carried
+    for entry, fact in found:
+        if back >= fact.most and entry not in replaced:
+            continue
+        edit, raw, saved, odds, _ = fact
         at = -1
         if entry.seq > newest:
             age = len(ages) - bisect_right(ages, entry.seq)
@@ -162,7 +167,7 @@ def _worth(
             edits.append(edit)
             gains.append(net / _MILLION)
     if numbers.inputs and not cached:
-        edits += worthwhile(view, numbers, ages, Worth(spared, carried, fetch))
+        edits += worthwhile(view, numbers, ages, back)
     if not view.forced and _freed(view, edits) + besides < numbers.min_batch:
         return [], []
     return edits, gains
@@ -186,7 +191,7 @@ def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
         return None
     group = _group(entry)
     odds = tuple(numbers.probability(group, age, raw) for age in numbers.ages)
-    return _Fact(edit, raw, edit.tokens_saved, odds)
+    return _Fact(edit, raw, edit.tokens_saved, odds, break_even(edit.tokens_saved, raw, min(odds)))
 
 
 def _group(entry: Entry) -> Group:
