@@ -52,15 +52,17 @@ BLIND_EXCEPTS = {
     "runtime/plugin_part.py": 1,
     "features/lsp/server.py": 1,
     "features/mcp/connection.py": 3,
+    "features/replay/cluster.py": 1,
     "features/proxy/server.py": 3,
+    "session/importers/remote.py": 1,
     "tools/files/media.py": 2,
     "tools/tool.py": 1,
     "tui/terminal.py": 1,
 }
 """A tool's defect must not kill the run, and the proxy's must not break the program behind it; neither must a
-strategy or a function of the user's, a plugin, a server, or a damaged PDF. What a permission callback
-raised is raised again once the run has ended, and what the thread that reads the keys raised is reported by the
-application. The program reports in one line what nothing else has handled."""
+strategy or a function of the user's, a plugin, a server, a bucket, a cluster's worker, or a damaged PDF. What a
+permission callback raised is raised again once the run has ended, and what the thread that reads the keys raised is
+reported by the application. The program reports in one line what nothing else has handled."""
 
 
 def name(path: Path) -> str:

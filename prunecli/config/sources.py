@@ -69,11 +69,7 @@ def load(
     if installed is None:
         off = switched_off(user_files(places, config_file), sets)
         installed = installed_for(places, cwd, off, trusted=trusted)
-    schema = Schema(
-        (strategies or Strategies.of(places))._replace(brought=installed.of("strategy")),
-        providers._replace(brought=installed.of("provider")),
-        installed,
-    )
+    schema = schema_of(strategies or Strategies.of(places), providers, installed)
     if (home := environ.get("PRUNECLI_HOME")) and not absolute(home, places.home):
         raise ConfigError(f"PRUNECLI_HOME: expected an absolute path, got {home!r}")
     layers = list(_user_layers(places, config_file, schema))
@@ -95,6 +91,15 @@ def load(
         layers = [one.without(_ADDRESS) if one.kind == "environment" else one for one in layers]
     layers = [_with_address(layer, environ, schema.providers, provider) for layer in layers if layer.values]
     return config_of(tuple(layers), schema, tuple(notices))
+
+
+def schema_of(strategies: Strategies, providers: Providers, installed: Installed) -> Schema:
+    """Return the valid keys with what is installed."""
+    return Schema(
+        strategies._replace(brought=installed.of("strategy")),
+        providers._replace(brought=installed.of("provider")),
+        installed,
+    )
 
 
 def _last(layers: Sequence[Layer], key: tuple[str, ...]) -> str:

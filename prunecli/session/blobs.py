@@ -27,7 +27,7 @@ _NAME = re.compile(r"[0-9a-f]{64}")
 
 
 class Blobs:
-    """The folder of a log's blobs, created for the first one.
+    """The folder of a log's blobs, created for the first one. `read` reads those that are not in a folder, by name.
 
     Tests may replace `sync` (os.fsync) and `sync_names`, which syncs the names in a folder.
     """
@@ -36,10 +36,12 @@ class Blobs:
         self,
         folder: Path,
         *,
+        read: Callable[[str], bytes] | None = None,
         sync: Callable[[int], None] = os.fsync,
         sync_names: Callable[[Path], None] = sync_folder,
     ) -> None:
         self._folder = folder
+        self._read = read or (lambda name: read_regular(folder / name, follow=False))
         self._sync = sync
         self._sync_names = sync_names
         self._changed: list[Path] = []
@@ -120,11 +122,10 @@ class Blobs:
     def _get(self, block: Block, notices: list[str]) -> Block:
         if not isinstance(block, Blob):
             return block
-        path = self._folder / block.sha256
         try:
             if not _NAME.fullmatch(block.sha256):
                 raise OSError("not a valid blob name")
-            data = read_regular(path, follow=False)
+            data = self._read(block.sha256)
         except OSError as error:
             notices.append(f"blob {block.sha256[:12]}: {error.strerror or error}")
             return block

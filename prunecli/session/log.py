@@ -97,7 +97,7 @@ def read_log(path: Path) -> Loaded:
         return read_lines(path, all_lines(file))
 
 
-def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
+def read_lines(path: object, lines: Iterable[bytes]) -> Loaded:
     """Return every good record in a file's lines. Raises SessionCorrupt if there is none."""
     loaded = Loaded()
     for line in lines:
@@ -106,7 +106,7 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Loaded:
     return loaded
 
 
-def at_end(path: Path, loaded: Loaded) -> list[Record]:
+def at_end(path: object, loaded: Loaded) -> list[Record]:
     """Return `LOST_WORDS` if the file ends with an unreadable but complete user message. Call this after the last
     line.
 

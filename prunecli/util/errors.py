@@ -56,7 +56,7 @@ class SessionNotFound(SessionError):
 class SessionCorrupt(SessionError):
     """The file holds no usable session. `line` is the first bad line, from 1, or 0 for the whole file."""
 
-    def __init__(self, path: "Path", line: int, why: str, hint: str = "") -> None:
+    def __init__(self, path: object, line: int, why: str, hint: str = "") -> None:
         super().__init__(f"{path}: line {line}: {why}" if line else f"{path}: {why}", hint)
         self.path = path
         self.line = line

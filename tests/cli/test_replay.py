@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from prunecli.cli.app import app
 from prunecli.context.expectations import Expectations
 from prunecli.features.replay.subcommand import _each
+from prunecli.features.replay.working import each_session
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Text
 from prunecli.model.record_codec import encode_record
@@ -467,7 +468,7 @@ def test_a_signal_ends_all_processes_at_once(
     before = signal.signal(number, handler)  # it is ignored if the tests run in the background
     try:
         with pytest.raises(typer.Exit) as stopped:
-            _each(SMALL[:4], make, partial(kept, number))
+            _each(SMALL[:4], lambda files, job: each_session(files, make, job), partial(kept, number))
         assert signal.getsignal(number) == handler
     finally:
         signal.signal(number, before)

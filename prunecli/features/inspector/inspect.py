@@ -48,6 +48,8 @@ from prunecli.providers.tokenizer import counter
 from prunecli.runtime.choices import Choices
 from prunecli.session.importers.handoff import find
 from prunecli.session.importers.known_agents import is_agent
+from prunecli.session.importers.remote import plain
+from prunecli.session.importers.remote_finding import is_url, one_at
 from prunecli.session.importers.source import read_source
 from prunecli.util.errors import SessionCorrupt, SessionNotFound, UsageError
 from prunecli.util.figures import in_tokens, share, short
@@ -231,7 +233,7 @@ def context(
     source: Annotated[
         str,
         typer.Argument(
-            help="A session id or name, a session file in any supported format, or @AGENT:ID.",
+            help="A session id or name, a session file in any supported format, its URL, or @AGENT:ID.",
             autocompletion=completions.sessions,
         ),
     ],
@@ -286,6 +288,8 @@ def context(
 def _source(text: str) -> "Source":
     path = Path(text)
     try:
+        if is_url(text):
+            return read_source(one_at(text))
         if is_agent(text) and not os.path.exists(path):
             path = find(text, os.environ, working_directory()).path
         elif not os.path.isfile(path):
@@ -296,7 +300,9 @@ def _source(text: str) -> "Source":
             path = own_sessions().find(text)
         return read_source(path)
     except OSError as error:
-        raise SessionCorrupt(path, 0, error.strerror or "cannot read it") from error
+        raise SessionCorrupt(
+            plain(text) if is_url(text) else path, 0, error.strerror or "cannot read it"
+        ) from error
 
 
 def _model(records: Sequence[Record], at: int | None) -> str:

@@ -13,17 +13,20 @@ import typer
 
 from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import working
+from prunecli.cli.session_files import files_of
 from prunecli.cli.shared import configured, single
 from prunecli.context.state import Context
 from prunecli.features.money.stats_page import page
-from prunecli.features.money.usage import Pricing, Sums, cells, cost_words, pruning_words
-from prunecli.features.money.usage_store import UsageReport, UsageStore, report_of
+from prunecli.features.money.usage import Pricing, SessionUsage, Sums, cells, cost_words, pruning_words
+from prunecli.features.money.usage_store import UsageReport, UsageStore, report_of, usage_at
 from prunecli.front.html import check_page, write_new
 from prunecli.model.codec import well_formed
 from prunecli.providers.models import ModelTable, cost, token_factor
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime.offered_models import with_prices
+from prunecli.session.importers.remote import SessionFile
 from prunecli.session.store import Store
+from prunecli.util.errors import SessionError
 from prunecli.util.figures import counted, share, short
 from prunecli.util.paths import Places
 from prunecli.util.sanitize import one_line, visible
@@ -37,6 +40,14 @@ _WIDTHS = (8, 7, 6, 4, 9, 6, 8)
 
 def stats(
     ctx: typer.Context,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="Session files of any agent, folders of them, or URLs of both; by default your own sessions.",
+            show_default=False,
+        ),
+    ] = None,
     days: Annotated[
         int | None, typer.Option("--days", min=1, max=100_000, help="Only the last N days, today included.")
     ] = None,
@@ -51,7 +62,7 @@ def stats(
     """Show tokens, cost, cache hits and prunes by day, project and model."""
     if html is not None:
         check_page(html)
-    report = _report(ctx, days, well_formed(str(working_directory())) if project else "")
+    report = _report(ctx, sources or (), days, well_formed(str(working_directory())) if project else "")
     if html is not None:
         write_new(html, page(report), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
@@ -61,23 +72,41 @@ def stats(
 app = single(stats)
 
 
-def _report(ctx: typer.Context, days: int | None, cwd: str) -> UsageReport:
+def _report(ctx: typer.Context, sources: Sequence[str], days: int | None, cwd: str) -> UsageReport:
     places = Places.of(os.environ)
-    paths = sorted(Store(places.sessions).paths())
-    done = 0
+    given, problems = files_of(sources)
+    _complain(problems)
+    own = sorted(Store(places.sessions).paths())
+    pricing, key = _pricing(ctx, places)
+    done, found = 0, UsageStore(places.sessions, pricing, key).each(own)
 
-    def counted() -> Iterator[Path]:
+    def read() -> Iterator[tuple[SessionFile, SessionUsage | None]]:
         nonlocal done
-        for done, path in enumerate(paths):  # noqa: B007  # shown as progress
-            yield path
+        for done, one in enumerate(_each(given, pricing) if sources else found):  # noqa: B007  # shown as progress
+            yield one
 
-    store = UsageStore(places.sessions, *_pricing(ctx, places))
     since = (date.today() - timedelta(days=days - 1)).isoformat() if days else ""
     try:
-        with working(lambda: f"reading {done:,} of {len(paths):,} sessions"):
-            return report_of(store.each(counted()), since=since, cwd=cwd)
+        with working(lambda: f"reading {done:,} of {len(given or own):,} sessions"):
+            return report_of(read(), since=since, cwd=cwd)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _each(files: Sequence[SessionFile], pricing: Pricing) -> Iterator[tuple[SessionFile, SessionUsage]]:
+    """Yield the usage of each file, and name those that cannot be read."""
+    for file in files:
+        try:
+            yield file, usage_at(file, pricing)
+        except OSError as error:
+            _complain([f"{file}: {error.strerror or error}"])
+        except SessionError as error:
+            _complain([str(error)])
+
+
+def _complain(problems: Sequence[str]) -> None:
+    for problem in problems:
+        typer.echo(f"prunecli: {visible(problem)}", err=True)
 
 
 def _pricing(ctx: typer.Context, places: Places) -> tuple[Pricing, str]:

@@ -7,13 +7,15 @@ at a time, so the largest one bounds the memory.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prunecli.features.money.usage import Pricing, SessionUsage, Sums, UsageRow, total, usage_of
 from prunecli.session.blobs import Blobs
+from prunecli.session.importers.remote import SessionFile
+from prunecli.session.importers.source import read_source
 from prunecli.session.index import keep, opened
 from prunecli.session.loading import whole
 from prunecli.session.log import read_log
@@ -84,6 +86,17 @@ class UsageStore:
         return mark, None
 
 
+def usage_at(file: SessionFile, pricing: Pricing) -> SessionUsage:
+    """Return the usage of one session file of any agent, as that of this program. Raises OSError and SessionError."""
+    source = read_source(file)
+    found = usage_of(source.records, pricing)
+    found.id = found.id or str(file)
+    found.bad = sum(notice.startswith("line ") for notice in source.notices)
+    if not source.native:
+        found.rows = [replace(row, origin="own") for row in found.rows]
+    return found
+
+
 @dataclass(slots=True)
 class UsageReport:
     """The sums. `imported` is the usage by other programs at prunecli's prices, which no other figure includes.
@@ -148,7 +161,7 @@ class UsageReport:
 
 
 def report_of(
-    found: Iterable[tuple[Path, SessionUsage | None]], *, since: str = "", cwd: str = ""
+    found: Iterable[tuple[SessionFile, SessionUsage | None]], *, since: str = "", cwd: str = ""
 ) -> UsageReport:
     """Return the report of these sessions, since a day, in one directory.
 
@@ -158,7 +171,8 @@ def report_of(
     report, known = UsageReport(), list[SessionUsage]()
     for path, one in found:
         if one is None or one.bad:
-            report.damaged.append((path.stem, one.bad if one else None))
+            name = path.stem if isinstance(path, Path) else str(path)
+            report.damaged.append((name, one.bad if one else None))
         if one is not None:
             known.append(one)
     ids = {one.id for one in known}

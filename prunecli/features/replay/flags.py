@@ -20,7 +20,7 @@ Sources: TypeAlias = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE...",
-        help=f"Sessions, session files of any agent, or folders of them{_OTHERS}.",
+        help=f"Sessions, session files of any agent, folders of them, or URLs of both{_OTHERS}.",
         autocompletion=completions.sessions,
     ),
 ]
@@ -80,6 +80,10 @@ OnReturn: TypeAlias = Annotated[
 ]
 Kept: TypeAlias = Annotated[
     bool, Option("--kept", help="Count the texts that answers use later: did they stand there, or a handle?")
+]
+Cluster: TypeAlias = Annotated[
+    str,
+    Option(metavar="ADDRESS", help="Replay on a dask cluster whose scheduler is there (tcp://host:8786)."),
 ]
 AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Html: TypeAlias = Annotated[

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from prunecli.agent.policy import Policy
 from prunecli.agent.system_prompt import PromptFacts, system_prompt
@@ -31,15 +32,18 @@ from prunecli.providers.tokenizer import counter
 from prunecli.runtime.choices import Choices
 from prunecli.runtime.toolbox import load_tools
 from prunecli.session.importers.origin import Kind
-from prunecli.session.importers.source import read_source
+from prunecli.session.importers.remote import SessionFile
+from prunecli.session.importers.source import Source, read_source
 from prunecli.tools.inputs import definition
 from prunecli.util.frozen import frozen
 
 NO_PRUNING = "no_pruning"
 _LARGE_WINDOW = 1_000_000
+"""The window assumed for a session whose prompts are larger than the known window."""
 _NEVER = 1 << 40
 """A size of the context that is never reached."""
-"""The window assumed for a session whose prompts are larger than the known window."""
+Reader: TypeAlias = Callable[..., Source]
+"""Reads a session file, like `read_source`."""
 
 
 @frozen
@@ -95,9 +99,9 @@ class Stage:
         """The counter of the configured estimator."""
         return counter(self.config.pruning.estimator)
 
-    def replay(self, path: Path) -> Replayed:
+    def replay(self, path: SessionFile, read: Reader = read_source) -> Replayed:
         """Read a session and play it without pruning, then under each setting. Raises SessionError and OSError."""
-        source = read_source(path, compactions=self.compactions)
+        source = read(path, compactions=self.compactions)
         origin = source.imported.origin
         agent = "prunecli" if source.native else origin.agent or origin.kind
         script = script_of(source.records, self.counter, name=_name(path), agent=agent)
@@ -112,7 +116,7 @@ class Stage:
             *self._other_ttl(script),
             *_untimed(script, source.kind),
         )
-        real = source if self.compactions else read_source(path, compactions=True)
+        real = source if self.compactions else read(path, compactions=True)
         return Replayed(
             rows,
             validated(real.records, script.counter),
@@ -120,9 +124,9 @@ class Stage:
             tuple(series),
         )
 
-    def evidence(self, path: Path) -> FitData:
+    def evidence(self, path: SessionFile, read: Reader = read_source) -> FitData:
         """Read a session and play it for `--fit`. Raises SessionError and OSError."""
-        source = read_source(path, compactions=self.compactions)
+        source = read(path, compactions=self.compactions)
         script = script_of(source.records, self.counter)
         base, witness = self.part(script, Setting(NO_PRUNING, "always", spill=False)), Recording()
         player = Replayer(script, base, witness.watch)
@@ -305,7 +309,7 @@ class _Noted:
         return proposal
 
 
-def _damaged(path: Path, notices: Sequence[str]) -> list[str]:
+def _damaged(path: SessionFile, notices: Sequence[str]) -> list[str]:
     """Return the damage to a file as one line, or nothing."""
     more = f", and {len(notices) - 1:,} more" if len(notices) > 1 else ""
     return [f"{path}: {notices[0]}{more}"] if notices else []
@@ -321,8 +325,10 @@ def _untimed(script: Script, kind: Kind) -> list[str]:
     return ["some sessions have no timestamps, and are replayed without pauses, so their cache never expires"]
 
 
-def _name(path: Path) -> str:
-    """Return the name of a session's file without the suffixes of its format."""
+def _name(path: SessionFile) -> str:
+    """Return the name of a session's file without the suffixes of its format; of one at a URL, that."""
+    if not isinstance(path, Path):
+        return str(path)
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     return name.removesuffix(".jsonl").removesuffix(".json")
 

@@ -5,33 +5,31 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import typer
 
-from prunecli.cli.launch import working_directory
 from prunecli.cli.progress import columns_of, working
-from prunecli.cli.shared import asked_before, configured_by, own_sessions, single, with_options
+from prunecli.cli.session_files import files_of
+from prunecli.cli.shared import asked_before, configured_by, single, with_options
 from prunecli.features.replay import flags as flags
+from prunecli.features.replay.cluster import each_on_cluster
 from prunecli.features.replay.fit import fitted
 from prunecli.features.replay.prefix import together
 from prunecli.features.replay.rates import Table
 from prunecli.features.replay.replay import NO_PRUNING, Replayed, Setting, Stage
 from prunecli.features.replay.rows import Report, lines
 from prunecli.features.replay.series import Courses, page
-from prunecli.features.replay.working import each_session
+from prunecli.features.replay.working import Outcome, each_session
 from prunecli.front.html import check_page, check_writable, write_new
 from prunecli.model.requests import TTL_MS
 from prunecli.providers.models import ModelTable, load_expectations
-from prunecli.session.importers.finding import session_files, sessions_of
-from prunecli.session.importers.handoff import find
-from prunecli.session.importers.known_agents import is_agent
-from prunecli.session.importers.opencode_store import in_store
+from prunecli.session.importers.remote import SessionFile
 from prunecli.util.errors import ConfigError, SessionNotFound, UsageError
 from prunecli.util.figures import counted, short
 from prunecli.util.frozen import frozen
@@ -42,9 +40,11 @@ from prunecli.util.sanitize import visible
 if TYPE_CHECKING:
     from prunecli.config.effective import Config
     from prunecli.context.expectations import Expectations
-    from prunecli.features.replay.working import Outcome
 
 Result = TypeVar("Result")
+Outcomes: TypeAlias = Generator[Outcome[Result], None, None]
+Spread: TypeAlias = Callable[[Sequence[SessionFile], Callable[..., Any]], Outcomes[Any]]
+"""Runs a job on each session, in processes of this machine or on a cluster."""
 _MOST_FOREIGN = 5
 """Files that are no sessions and are named one by one."""
 
@@ -90,6 +90,7 @@ def replay(
     summaries: flags.Summaries = None,
     on_return: flags.OnReturn = "",
     kept: flags.Kept = False,
+    cluster: flags.Cluster = "",
     as_json: flags.AsJson = False,
     html: flags.Html = None,
     fit: flags.Fit = "",
@@ -117,22 +118,19 @@ def replay(
         bool(fit),
     )
     _check_outputs(html, fit)
-    make = partial(stage_of, asked)
-    stage = make()  # report an invalid command line here, not in another process
-    paths, missing = _files_of(sources)
+    stage = stage_of(asked)  # report an invalid command line here, not in another process
+    paths, missing = files_of(sources)
     _complain(missing)
+    spread = _spread(cluster, stage, partial(stage_of, asked))
     if fit:
-        _fit(fit, paths, make)
+        _fit(fit, paths, spread, stage.expectations)
         return
-    report, courses, problems = _report(paths, make, _setup(asked, stage))
-    _complain(problems)
-    if not report.sessions:
-        raise _nothing()
+    report, courses, problems = _report(paths, spread, _setup(asked, stage))
     if html is not None:
         write_new(html, page(report, courses), force=True)
         typer.echo(f"prunecli: wrote {html}", err=True)
-    table = visible("\n".join(lines(report, columns_of(sys.stdout))))
-    typer.echo(_json(report, [*missing, *problems]) if as_json else table)
+    table = "\n".join(lines(report, columns_of(sys.stdout)))
+    typer.echo(_json(report, [*missing, *problems]) if as_json else visible(table))
 
 
 def _check_outputs(html: Path | None, fit: str) -> None:
@@ -154,6 +152,13 @@ def _check_outputs(html: Path | None, fit: str) -> None:
             ) from None
 
 
+def _spread(cluster: str, stage: Stage, make: "partial[Stage]") -> Spread:
+    def spread(files: Sequence[SessionFile], job: Callable[..., Result]) -> Outcomes[Result]:
+        return each_on_cluster(cluster, files, stage, job) if cluster else each_session(files, make, job)
+
+    return spread
+
+
 def _setup(asked: Asked, stage: "Stage") -> str:
     given = {"read price": asked.read, "write price": asked.write}
     sizes = {"window": asked.window, "system prompt and tools": asked.fixed}
@@ -167,14 +172,14 @@ def _setup(asked: Asked, stage: "Stage") -> str:
     return " · ".join(said)
 
 
-def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple[Report, Courses, list[str]]":
+def _report(paths: Sequence[SessionFile], spread: Spread, setup: str) -> "tuple[Report, Courses, list[str]]":
     courses = Courses()
 
     def take(one: Replayed) -> Replayed:
         courses.add(one.rows[0].session, one.series)
         return replace(one, series=())
 
-    found, problems = _each(paths, make, Stage.replay, take)
+    found, problems = _each(paths, spread, Stage.replay, take)
     found.sort(key=lambda one: one.rows[0].session)
     done = [one for one in found if one.rows[0].requests]
     if silent := [one.rows[0].session for one in found if not one.rows[0].requests]:
@@ -182,15 +187,18 @@ def _report(paths: Sequence[Path], make: "partial[Stage]", setup: str) -> "tuple
         problems.append(f"left out {counted(len(silent), 'session')} without an answer{such}")
     notices = dict.fromkeys(notice for one in done for notice in one.notices)
     report = Report([one.rows for one in done], together(one.validation for one in done), setup=setup)
-    return report, courses, [*problems, *notices]
+    _complain(problems := [*problems, *notices])
+    if not done:
+        raise _nothing()
+    return report, courses, problems
 
 
-def _fit(to: str, paths: Sequence[Path], make: "partial[Stage]") -> None:
-    done, problems = _each(paths, make, Stage.evidence)
+def _fit(to: str, paths: Sequence[SessionFile], spread: Spread, before: "Expectations") -> None:
+    done, problems = _each(paths, spread, Stage.evidence)
     _complain(problems)
     if not done:
         raise _nothing()
-    text = json.dumps(fitted(done, make().expectations), indent=2)
+    text = json.dumps(fitted(done, before), indent=2)
     if to == flags.STDOUT:
         typer.echo(text)
         return
@@ -209,10 +217,10 @@ def _complain(problems: Sequence[str]) -> None:
 
 
 def _each(
-    paths: Sequence[Path],
-    make: "partial[Stage]",
-    job: "Callable[[Stage, Path], Result]",
-    take: "Callable[[Result], Result]" = lambda one: one,
+    paths: Sequence[SessionFile],
+    spread: Spread,
+    job: Callable[..., Result],
+    take: Callable[[Result], Result] = lambda one: one,
 ) -> tuple[list[Result], list[str]]:
     """Run a job for each session and show the progress. `take` gets each result first.
 
@@ -220,7 +228,7 @@ def _each(
     """
     done: list[Result] = []
     failed: list[Outcome[Result]] = []
-    outcomes = each_session(paths, make, job)
+    outcomes = spread(paths, job)
 
     def so_far() -> str:
         return f"{len(done) + len(failed)} of {len(paths)} sessions"
@@ -238,9 +246,9 @@ def _each(
     return done, _problems(failed)
 
 
-def _problems(failed: "Sequence[Outcome[Result]]") -> list[str]:
+def _problems(failed: Sequence[Outcome[Result]]) -> list[str]:
     """Return a line for each file that could not be replayed, by path. Many foreign files share one line."""
-    ordered = sorted(failed, key=lambda one: one.path)
+    ordered = sorted(failed, key=lambda one: str(one.path))
     foreign = [one for one in ordered if one.foreign]
     if len(foreign) <= _MOST_FOREIGN:
         return [one.problem for one in ordered]
@@ -365,55 +373,6 @@ def _json(report: "Report", notices: Sequence[str]) -> str:
             **({"notices": list(notices)} if notices else {}),
         }
     )
-
-
-class _Empty(SessionNotFound):
-    """An agent or a folder has no sessions, which matters only if all other SOURCEs have none either."""
-
-
-def _files_of(sources: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """Return the files of all SOURCEs, each once, and a line for each SOURCE and folder without any.
-
-    Raises SessionNotFound if there are none at all or a SOURCE does not exist, and UsageError.
-    """
-    found: dict[str, Path] = {}
-    problems: list[str] = []
-    empty: list[_Empty] = []
-    for source in sources:
-        try:
-            for path in _files(source, problems):
-                found.setdefault(os.path.realpath(path), path)
-        except _Empty as error:
-            empty.append(error)
-    if empty and not found:
-        raise SessionNotFound(empty[0].message, f"cannot read {problems[0]}" if problems else empty[0].hint)
-    return list(found.values()), [*(f"cannot read {problem}" for problem in problems), *map(str, empty)]
-
-
-def _files(source: str, problems: list[str]) -> list[Path]:
-    path = Path(source)
-    if ":" in source and is_agent(source) and not os.path.exists(path):
-        return [find(source, os.environ, working_directory()).path]
-    if source.startswith("@") and not os.path.exists(path):
-        found = sessions_of(source, os.environ, problems)
-        if not found:
-            hint = "name the files or folders of its sessions, if they are elsewhere"
-            raise _Empty(f"{source}: no sessions of this agent on this machine", hint)
-        return found
-    if os.path.isdir(path):
-        found = session_files(path, problems)
-        if not found:
-            raise _Empty(f"no session files in {source}", "session files end with .jsonl, .json, .gz or .zst")
-        return found
-    if os.path.isfile(path) or in_store(path):
-        return [path]
-    if os.path.exists(path):
-        raise SessionNotFound(f"{source}: not a regular file", "save the session to a file and name that")
-    if "/" in source or path.suffix:
-        raise SessionNotFound(
-            f"no such file: {source}", "SOURCE is a file, a folder, a session, @AGENT or @AGENT:ID"
-        )
-    return [own_sessions().find(source)]
 
 
 app = single(replay, flags.WithFit)

@@ -21,6 +21,7 @@ from threading import Thread
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from prunecli.features.replay.replay import Stage
+from prunecli.session.importers.remote import SessionFile
 from prunecli.util.errors import PrunecliError, UnknownFormat
 
 _INTERRUPTS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -32,15 +33,15 @@ class Worker:
     `path` is the current one. It is None until the process is ready, and when it has nothing left to do.
     """
 
-    def __init__(self, make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
-        self.path: Path | None = None
+    def __init__(self, make: Callable[[], Stage], job: Callable[[Stage, SessionFile], Any]) -> None:
+        self.path: SessionFile | None = None
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         with theirs:  # then only the process has it open, so it closes when the process ends
             self._process = context.Process(target=_work, args=(theirs, make, job), daemon=True)
             self._process.start()
 
-    def give(self, path: Path | None) -> None:
+    def give(self, path: SessionFile | None) -> None:
         """Give it the next path, or nothing more to do."""
         self.path = path
         try:
@@ -75,7 +76,7 @@ class Worker:
         return f"was ended (signal {-code})" if code < 0 else f"failed (exit code {code})"
 
 
-def start(workers: list[Worker], make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
+def start(workers: list[Worker], make: Callable[[], Stage], job: Callable[[Stage, SessionFile], Any]) -> None:
     """Start a worker. An interrupt waits until the worker is in the list, so that it can be stopped.
 
     Raises PrunecliError if the system refuses another process.
@@ -110,7 +111,9 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _work(connection: Connection, make: Callable[[], Stage], job: Callable[[Stage, Path], Any]) -> None:
+def _work(
+    connection: Connection, make: Callable[[], Stage], job: Callable[[Stage, SessionFile], Any]
+) -> None:
     """Run the job in a process of its own. Sends None when it is ready, then a result for each path."""
     Thread(target=_end_with_parent, daemon=True).start()
     # The signals are blocked, as they were in the parent. Ctrl+C stays so, because the parent handles it.
@@ -138,6 +141,7 @@ def _end_with_parent() -> None:
 
 
 Result = TypeVar("Result")
+Place = TypeVar("Place")
 FEWEST = 4
 """Minimum sessions for starting processes. With fewer, starting would take longer than it saves."""
 
@@ -145,16 +149,16 @@ FEWEST = 4
 class Outcome(NamedTuple, Generic[Result]):
     """The result of a session, or the problem that prevented it. `foreign`: the file is in no known format."""
 
-    path: Path
+    path: SessionFile
     result: Result | None
     problem: str = ""
     foreign: bool = False
 
 
 def each_session(
-    paths: Sequence[Path],
+    paths: Sequence[SessionFile],
     make: Callable[[], Stage],
-    job: Callable[[Stage, Path], Result],
+    job: Callable[[Stage, SessionFile], Result],
     processes: int | None = None,
 ) -> Generator[Outcome[Result], None, None]:
     """Run a job on each session. `make` is called once in each process. Both must be module-level functions.
@@ -166,14 +170,14 @@ def each_session(
     if count < 2 or len(paths) < FEWEST:
         stage = make()
         for path in paths:
-            yield _done(job, stage, path)
+            yield done(job, stage, path)
         return
-    done = partial(_done, job)
-    left = sorted(paths, key=_size)
+    run = partial(done, job)
+    left = sorted(paths, key=size_of)
     workers: list[Worker] = []
     try:
         for _ in range(count):
-            start(workers, make, done)
+            start(workers, make, run)
         while left or any(worker.path for worker in workers):
             ready = wait([worker.connection for worker in workers])
             for worker in [one for one in workers if one.connection in ready]:
@@ -183,7 +187,7 @@ def each_session(
                     workers.remove(worker)
                     outcome = _failure(worker, needed=bool(left) and not workers)
                     if outcome and left:
-                        start(workers, make, done)
+                        start(workers, make, run)
                 else:
                     worker.give(left.pop() if left else None)
                 if outcome:
@@ -209,14 +213,14 @@ def _failure(worker: Worker, *, needed: bool) -> Outcome[Any] | None:
     return None
 
 
-def _size(path: Path) -> int:
+def size_of(path: SessionFile) -> int:
     try:
-        return path.stat().st_size
+        return path.stat().st_size if isinstance(path, Path) else path.size
     except OSError:
         return 0
 
 
-def _done(job: Callable[[Stage, Path], Result], stage: Stage, path: Path) -> Outcome[Result]:
+def done(job: Callable[[Place, SessionFile], Result], stage: Place, path: SessionFile) -> Outcome[Result]:
     try:
         return Outcome(path, job(stage, path))
     except PrunecliError as error:

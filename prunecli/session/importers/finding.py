@@ -25,7 +25,7 @@ from prunecli.util.errors import SessionCorrupt
 Found = TypeVar("Found")
 MOST_FILES = 20_000
 """The search of a folder stops after this many files."""
-_DEEPEST = 8
+DEEPEST = 8
 
 
 def sessions_of(agent: str, environ: Mapping[str, str], problems: list[str] | None = None) -> list[Path]:
@@ -144,7 +144,7 @@ def files_below(folder: Path, most: int = MOST_FILES, problems: list[str] | None
 
     for where, folders, files in os.walk(folder, onerror=failed):
         folders.sort()
-        if len(Path(where).relative_to(folder).parts) >= _DEEPEST:
+        if len(Path(where).relative_to(folder).parts) >= DEEPEST:
             folders.clear()
         for name in sorted(files):
             if found == most:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from json import JSONDecodeError
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from prunecli.model.codec import strict_loads
 from prunecli.model.messages import Json
@@ -16,6 +16,9 @@ from prunecli.session.importers.zstd_file import is_zstd, unpacking
 from prunecli.util.errors import SessionCorrupt
 from prunecli.util.frozen import frozen
 from prunecli.util.regular import open_regular
+
+if TYPE_CHECKING:
+    from prunecli.session.importers.remote import SessionFile
 
 MAX_BYTES = 1 << 30
 """Maximum size of an unpacked file; larger files are rejected, since a file is held in memory as a whole."""
@@ -45,7 +48,7 @@ class Rows:
     damaged: tuple[str, ...]
 
 
-def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
+def content_of(path: "SessionFile", limit: int = MAX_BYTES) -> bytes:
     """Read a file, unpacking gzip and zstd. Raises SessionCorrupt if it is damaged or too large, and OSError."""
     with open_session(path, limit) as file:
         data = file.read(limit + 1)
@@ -57,13 +60,13 @@ def content_of(path: Path, limit: int = MAX_BYTES) -> bytes:
 
 
 @contextmanager
-def open_session(path: Path, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
+def open_session(path: "SessionFile", limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
     """Open a file to read it from its beginning, unpacking zstd meanwhile.
 
     Raises OSError, and SessionCorrupt if the file is not packed as its name says; reading raises them if it is
     damaged or too large.
     """
-    with open_regular(path) as file:
+    with open_regular(path) if isinstance(path, Path) else path.open() as file:
         head = file.read(_MAGIC_BYTES)
         file.seek(0)
         if path.suffix in _PACKED and not (_is_plain(head) or head.startswith(_GZIP) or is_zstd(head)):
@@ -75,7 +78,7 @@ def _is_plain(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"{", b"[")
 
 
-def _unpacked(path: Path, data: bytes, limit: int) -> bytes:
+def _unpacked(path: "SessionFile", data: bytes, limit: int) -> bytes:
     """Unpack all members of a gzip file, up to one byte over the limit."""
     pieces: list[bytes] = []
     room = limit + 1

@@ -44,7 +44,7 @@ class Branch:
     common: int
 
 
-def _no_branches() -> Iterator[Branch]:
+def no_branches() -> Iterator[Branch]:
     return iter(())
 
 
@@ -60,4 +60,4 @@ class Imported:
     left_out: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
     branch_count: int = 0
-    branches: Callable[[], Iterator[Branch]] = _no_branches
+    branches: Callable[[], Iterator[Branch]] = no_branches

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prunecli.model.events import AssistantMessage, Record, SessionStarted, UserMessage
 from prunecli.model.messages import Json
@@ -29,6 +30,9 @@ from prunecli.session.importers.origin import Branch, Imported, Kind, Origin
 from prunecli.session.log import read_lines
 from prunecli.util.errors import SessionCorrupt, SessionError, UnknownFormat
 from prunecli.util.frozen import frozen
+
+if TYPE_CHECKING:
+    from prunecli.session.importers.remote import SessionFile
 
 _HEAD_ROWS = 50
 _UNKNOWN = "unknown session format"
@@ -66,13 +70,14 @@ class Source:
         return self.kind == "session"
 
 
-def read_source(path: Path, *, compactions: bool = False) -> Source:
-    """Read a file in any known format. Damaged lines are skipped and named in `notices`.
+def read_source(path: "SessionFile", *, compactions: bool = False) -> Source:
+    """Read a file in any known format. Damaged lines are skipped and named in `notices`. One at a URL is read by
+    itself, without what other agents keep beside it.
 
     `compactions` replaces messages of an agent-session with its summaries. Raises OSError, and SessionCorrupt that
     names the first bad line or message if nothing is usable.
     """
-    if opencode_store.in_store(path):
+    if isinstance(path, Path) and opencode_store.in_store(path):
         return _with_messages(path, opencode.read(opencode_store.export_of(path)))
     data = content_of(path)
     if _is_native(data):
@@ -83,13 +88,16 @@ def read_source(path: Path, *, compactions: bool = False) -> Source:
         raise SessionCorrupt(path, 1, str(error)) from error
     imported = _of_one_value(path, value) if isinstance(value, dict | list) else None
     if imported is None:
-        found = with_beginning(path, rows_of(data))
+        found = rows_of(data)
+        found = with_beginning(path, found) if isinstance(path, Path) else found
         imported = _of_lines(found, compactions)
         if imported is None:
             if data.strip() and not any("seq" in row.value for row in found.rows):
                 raise UnknownFormat(path, *_first_problem(found, value))
             return _native(path, data)
-    return _with_messages(path, _with_subagents(path, _placed(path, imported)))
+    if isinstance(path, Path):
+        imported = _with_subagents(path, _placed(path, imported))
+    return _with_messages(path, imported)
 
 
 def opened(path: Path) -> Source:
@@ -107,7 +115,7 @@ def of_messages(path: Path, messages: Sequence[Mapping[str, Json]]) -> Source:
     return _with_messages(path, imported or Imported(Origin("messages"), []))
 
 
-def _with_messages(path: Path, imported: Imported) -> Source:
+def _with_messages(path: "SessionFile", imported: Imported) -> Source:
     """Return the source if it contains a conversation. Raises SessionCorrupt otherwise."""
     if not any(isinstance(record.event, UserMessage | AssistantMessage) for record in imported.records):
         line, _, why = (imported.damaged or ("line 1: no messages",))[0].partition(": ")
@@ -145,7 +153,7 @@ def _with_subagents(path: Path, imported: Imported) -> Imported:
     return replace(imported, left_out={**imported.left_out, what: len(files)})
 
 
-def _of_one_value(path: Path, value: Json) -> Imported | None:
+def _of_one_value(path: "SessionFile", value: Json) -> Imported | None:
     """Read a file that is one JSON value; return None if it must be read line by line."""
     if isinstance(value, list):
         value = {"messages": value}
@@ -187,9 +195,9 @@ def _is_native(data: bytes) -> bool:
     return any(line.startswith(b'{"seq":') and b',"crc":"' in line for line in lines)
 
 
-def _native(path: Path, data: bytes) -> Source:
+def _native(path: "SessionFile", data: bytes) -> Source:
     loaded = read_lines(path, BytesIO(data))
-    blobs = Blobs(path.parent / "blobs")
+    blobs = Blobs(path.parent / "blobs") if isinstance(path, Path) else path.blobs
     notices = list(map(str, loaded.bad))
     records = []
     for record in loaded.records:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from io import BufferedReader, RawIOBase
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from prunecli.util.errors import SessionCorrupt
@@ -22,7 +21,7 @@ def is_zstd(head: bytes) -> bool:
     return head[:4] == _FRAME or (head[1:4] == _SKIPPED and head[0] & 0xF0 == 0x50)
 
 
-def unpacking(path: Path, file: BinaryIO, limit: int) -> BufferedReader:
+def unpacking(path: object, file: BinaryIO, limit: int) -> BufferedReader:
     """Return the unpacked contents of an open file, to be read like a file.
 
     Reading raises SessionCorrupt if the file is damaged or unpacks to more than `limit` bytes, and OSError.
@@ -47,7 +46,7 @@ class _Stream(RawIOBase):
         return size
 
 
-def _bounded(path: Path, pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
+def _bounded(path: object, pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
     room = limit
     for piece in pieces:
         room -= len(piece)
@@ -56,7 +55,7 @@ def _bounded(path: Path, pieces: Iterator[bytes], limit: int) -> Iterator[bytes]
         yield piece
 
 
-def _pieces(path: Path, file: BinaryIO) -> Iterator[bytes]:
+def _pieces(path: object, file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of all frames. As with gzip, what follows the last frame is ignored."""
     # Not at the top, so that only those who read such a file need the library and wait for it.
     try:
