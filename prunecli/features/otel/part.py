@@ -1,12 +1,13 @@
 """The options of telemetry, and its part of a runtime, which follows the records of each session."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from prunecli.config.effective import Config
 from prunecli.features.otel.reporting import Reporter
-from prunecli.features.otel.sending import Sdk, Sender, from_variables, is_disabled, where, why_off
+from prunecli.features.otel.sending import Sender
+from prunecli.features.otel.variables import is_disabled, where, why_off
 from prunecli.model.events import Record
 from prunecli.model.signals import Notice, SessionEvent, SummaryStarted
 from prunecli.providers.registry import Finding
@@ -15,6 +16,12 @@ from prunecli.runtime.parts import Part
 from prunecli.session.session import Session
 from prunecli.util.by_project import Refused
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.features.otel import sdk
+else:
+    sdk = lazy("prunecli.features.otel.sdk")
 
 
 @frozen
@@ -33,14 +40,9 @@ class Otel:
 
 
 class Telemetry(Part):
-    """The telemetry of one agent; tasks send with that of the agent that started them. `make` makes the SDK."""
+    """The telemetry of one agent; tasks send with that of the agent that started them."""
 
-    def __init__(
-        self,
-        host: Host,
-        parent: "Telemetry | None",
-        make: Callable[[Mapping[str, str]], Sdk] = from_variables,
-    ) -> None:
+    def __init__(self, host: Host, parent: "Telemetry | None") -> None:
         super().__init__(host, parent)
         options, environ = host.config.section("otel"), host.setup.environ
         self.sender: Sender | None = parent.sender if parent else None
@@ -48,7 +50,7 @@ class Telemetry(Part):
         self._why, self._is_task, self._is_told = "", parent is not None, False
         if options.enabled and parent is None and not is_disabled(environ):
             self._why = why_off(environ)
-            self.sender = None if self._why else Sender(lambda: make(environ))
+            self.sender = None if self._why else Sender(lambda: sdk.from_variables(environ))
         if self.sender is not None:
             above = parent.reporter if parent else None
             self.reporter = Reporter(host, self.sender, above, content=options.content)

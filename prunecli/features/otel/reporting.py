@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from prunecli.context.economics import cold
-from prunecli.features.otel.sending import SAVED, Sdk, Sender
+from prunecli.features.otel.sending import Sender
 from prunecli.model.events import (
     AssistantMessage,
     AttemptBilled,
@@ -193,7 +193,7 @@ class Reporter:
             self._chat(*self._sent, at, error or {"error.type": event.reason})
             self._sent = None
         if saved := (self._host.balance.saved or 0.0) - self._saved:
-            self._measure(SAVED, saved)
+            self._measure("prunecli.prune.saved", saved)
             self._saved += saved
         self._measure("prunecli.active_time.total", (at - self._began) / 1_000, type="cli")
         told = {"prunecli.run.end": event.reason, **error}
@@ -211,14 +211,14 @@ class Reporter:
         return self._parent._root if self._parent else self._host.session.id
 
     def _measure(self, name: str, amount: float, **told: str) -> None:
-        self._sender.later(Sdk.measure, name, amount, {**told, "session.id": self._root})
+        self._sender.later("measure", name, amount, {**told, "session.id": self._root})
 
     def _begin(self, key: str, within: str, name: str, at: int, told: _Told) -> None:
         of = {"session.id": self._root, "gen_ai.conversation.id": self._host.session.id}
-        self._sender.later(Sdk.begin, key, within, name, at, {**told, **of})
+        self._sender.later("begin", key, within, name, at, {**told, **of})
 
     def _end(self, key: str, at: int, told: _Told) -> None:
-        self._sender.later(Sdk.end, key, at, told)
+        self._sender.later("end", key, at, told)
 
 
 def _answer(event: AssistantMessage) -> _Told:
