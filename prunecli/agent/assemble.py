@@ -11,6 +11,7 @@ from prunecli.context.validate import MAX_MARKS, validate
 from prunecli.model.codec import canonical
 from prunecli.model.events import AssistantMessage, RequestSent, SettingChanged
 from prunecli.model.messages import Json
+from prunecli.model.notes import SYSTEM
 from prunecli.model.requests import (
     COMPACTION_BETA,
     PREAMBLE,
@@ -108,6 +109,15 @@ def searches_change(context: Context, offered: bool) -> SettingChanged | None:
     return SettingChanged(SEARCHES, offered)
 
 
+def system_messages_change(context: Context, taken: bool) -> SettingChanged | None:
+    """Return the record that starts or stops sending fixed sentences as system messages; None if nothing changes.
+
+    They stand at the same place in both forms, and each model always gets the same one, so that what it has stored
+    and thought stays valid."""
+    fixed = context.fixed
+    return SettingChanged(SYSTEM, taken) if fixed.seqs and taken is not fixed.tells else None
+
+
 _UNKNOWN = Market()
 
 
@@ -128,7 +138,7 @@ def summary_request(
     question = canonical({"type": "text", "text": plan.request_text()})
     if messages and messages[-1].role == "user":
         last = messages.pop()
-        asked = WireMessage.of("user", (*last.blocks, question), (*last.seqs, -1))
+        asked = WireMessage.of("user", (*last.blocks, question), (*last.seqs, -1), last.notes)
     else:
         asked = WireMessage.of("user", (question,), (-1,))
     marks = () if cold(context, market) else cache_marks(context, len(messages))
@@ -211,7 +221,9 @@ def _before(context: Context, seq: int) -> list[WireMessage]:
         ]
         if pieces:
             kept.append(
-                WireMessage.of(message.role, tuple(b for _, b in pieces), tuple(s for s, _ in pieces))
+                WireMessage.of(
+                    message.role, tuple(b for _, b in pieces), tuple(s for s, _ in pieces), message.notes
+                )
             )
     return kept
 

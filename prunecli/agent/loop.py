@@ -17,6 +17,7 @@ from prunecli.agent.assemble import (
     searches_change,
     sent,
     summary_request,
+    system_messages_change,
 )
 from prunecli.agent.attempts import Attempts
 from prunecli.agent.decide import (
@@ -278,6 +279,8 @@ class Run:
         while True:
             policy = self.policy()
             if change := searches_change(self.session.context, policy.searches):
+                self.session.emit(change)
+            if change := system_messages_change(self.session.context, policy.tells):
                 self.session.emit(change)
             if not policy.reads_summaries and (plain := summary_as_text(self._view(), NOT_READ)):
                 self.session.emit(plain)

@@ -94,7 +94,8 @@ class Policy(NamedTuple):
     `window` and `max_tokens` (the limit of an answer) are in tokens. `leaves_out`: prunecli itself removes and
     records thinking that a prune invalidated; otherwise the endpoint drops it. `binds`: the model binds its thinking
     to everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes
-    summaries; `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches. `losing()`: pruning has
+    summaries; `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches; `tells`: it
+    takes system messages between the others. `losing()`: pruning has
     cost more than it saved in this session.
 
     Near the limit, the cheapest remedy comes first: prunes that the gate allows, prunes instead of a due compaction,
@@ -116,6 +117,7 @@ class Policy(NamedTuple):
     compacts: bool = False
     reads_summaries: bool = False
     searches: bool = True
+    tells: bool = False
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
 

@@ -54,7 +54,8 @@ def _set(runtime: Runtime, name: str) -> Sequence[Effect]:
     market, info = runtime.policy.market, there.model
     if info.name == runtime.model_name or cold(context, market):
         return _switch(runtime, name)
-    effect = switching(context, info.name, token_factor(info.name), market, there.policy_at(now).market)
+    policy, factor = there.policy_at(now), token_factor(info.name)
+    effect = switching(context, info.name, factor, market, policy.market, tells=policy.tells)
     return weighed(runtime, effect, "Switch", lambda: _switch(runtime, name))
 
 

@@ -96,6 +96,20 @@ class Entry:
                 return render.blocks(self.event.sent)
 
     @property
+    def fixed(self) -> tuple[int, ...]:
+        """The texts of a user message that are fixed sentences of prunecli."""
+        content = self.event.content if isinstance(self.event, UserMessage) else ()
+        given = self.event.fixed if isinstance(self.event, UserMessage) else ()
+        return tuple([at for at in given if at < len(content) and isinstance(content[at], Text)])
+
+    @property
+    def apart(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+        """The blocks of a user message without its fixed sentences, and those."""
+        content, fixed = self.event.content if isinstance(self.event, UserMessage) else (), self.fixed
+        rest = [block for at, block in enumerate(content) if at not in fixed]
+        return render.blocks(tuple(rest)), render.blocks(tuple([content[at] for at in fixed]))
+
+    @property
     def block(self) -> bytes | None:
         """The canonical block of a summary by the endpoint, which may only be sent first."""
         return render.signed(self.event) if isinstance(self.event, CompactionApplied) else None

@@ -5,7 +5,7 @@ reports are stored for the whole session, so that the user is notified of each b
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from prunecli.context.exchange import Entry
@@ -23,6 +23,7 @@ from prunecli.model.events import (
     SettingChanged,
 )
 from prunecli.model.messages import Json, thinking_blocks
+from prunecli.model.requests import WireMessage, posted
 from prunecli.util.figures import in_tokens
 from prunecli.util.frozen import frozen
 
@@ -78,7 +79,7 @@ class LostThinking:
         self._context = context
         self._known: dict[int, tuple[str, Entry]] = {}
         self._reported = _NONE
-        self._places: tuple[tuple[int, ...], ...] | None = None
+        self._asked_with: tuple[WireMessage, ...] | None = None
         self._is_asked = self._is_edited = False
         self.moved: list[int] = []
         self.losses: tuple[Loss, ...] = ()
@@ -163,24 +164,25 @@ class LostThinking:
             self._context.thoughts.model(event.model)
         elif isinstance(event, SettingChanged) and event.key == "model.name":
             self._context.thoughts.model(str(event.value))
-        if self._is_asked and self._places is None:
-            self._places = tuple(message.seqs for message in self._context.messages())
+        if self._is_asked and self._asked_with is None:
+            self._asked_with = self._context.messages()
 
     def requested(self, record: Record, model: str) -> None:
         thoughts = self._context.thoughts
         thoughts.model(model)
         self.update()
         thoughts.requested(record.seq)
-        self._places, self._is_asked = None, True
+        self._asked_with, self._is_asked = None, True
 
     def reported(self, event: AssistantMessage) -> None:
         """Handle a response about to be folded. Its report concerns its own request."""
         context = self._context
         found: dict[int, str] = {}
+        places = posted(self._asked_with or context.messages()) if event.input_transformations else []
         for transformation in event.input_transformations or ():
             if (
                 transformation.get("type") == "thinking_dropped"
-                and (entry := self._entry(transformation)) is not None
+                and (entry := self._entry(transformation, places)) is not None
             ):
                 found.setdefault(entry.seq, self._reason(entry.seq, str(transformation.get("reason") or "")))
         if event.input_transformations is not None:
@@ -188,7 +190,7 @@ class LostThinking:
             context.thoughts.reported(found, foreign)
         for seq in self.update():
             context.counts.as_sent(seq)
-        self._places, self._is_asked, self.losses = None, False, ()
+        self._asked_with, self._is_asked, self.losses = None, False, ()
         if found:
             self._lost(found)
         if event.input_transformations is not None:
@@ -214,17 +216,14 @@ class LostThinking:
             return SUMMARIZED
         return EDITED if self._is_edited else SWITCHED
 
-    def _entry(self, one: Mapping[str, Json]) -> Entry | None:
-        """Return the answer at a position in the last request."""
+    def _entry(self, one: Mapping[str, Json], places: Sequence[WireMessage | None]) -> Entry | None:
+        """Return the answer at a position in the last request, which had these messages."""
         place = _PATH.fullmatch(str(one.get("path") or ""))
         if place is None:
             return None
-        message, block = int(place[1]), int(place[2])
-        if self._places is None:
-            seq = self._context.wire.seq_at(message, block)
-        else:
-            seqs = self._places[message] if message < len(self._places) else ()
-            seq = seqs[block] if block < len(seqs) else None
+        at, block = int(place[1]), int(place[2])
+        message = places[at] if at < len(places) else None
+        seq = message.seqs[block] if message and block < len(message.seqs) else None
         entry = None if seq is None else self._context.entries.get(seq)
         return entry if entry is not None and entry.kind == "assistant" else None
 

@@ -14,6 +14,7 @@ from prunecli.context.view import View
 from prunecli.model.edits import Edit
 from prunecli.model.events import PrunApplied
 from prunecli.model.messages import Document, Image
+from prunecli.model.requests import Role, posted
 
 _PLACE = re.compile(r"messages\.(\d+)\.content\.(\d+)")
 _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
@@ -66,12 +67,18 @@ def summary_as_text(view: View, why: str) -> PrunApplied | None:
 
 def _named_answer(view: View, refusal: str) -> int:
     """Return the seq of the answer whose block an error names, 0 if the error names none."""
-    place, messages = _PLACE.search(refusal), view.context.messages()
-    if place is None or int(place[1]) >= len(messages):
-        return 0
-    message, block = messages[int(place[1])], int(place[2])
-    named = message.role == "assistant" and block < len(message.seqs)
-    return message.seqs[block] if named else 0
+    entry = _named(view, _PLACE.search(refusal), role="assistant")
+    return entry.seq if entry else 0
+
+
+def _named(view: View, place: re.Match[str] | None, role: Role | None = None) -> Entry | None:
+    """Return the entry that a place in the request shows, if that is in a message of this role."""
+    messages = posted(view.context.messages())
+    message = messages[int(place[1])] if place and int(place[1]) < len(messages) else None
+    if place is None or message is None or message.role != (role or message.role):
+        return None
+    block = int(place[2] or 0)
+    return view.context.entries.get(message.seqs[block]) if block < len(message.seqs) else None
 
 
 def repair_image(view: View, refusal: str) -> PrunApplied | None:
@@ -84,13 +91,7 @@ def repair_image(view: View, refusal: str) -> PrunApplied | None:
         return leave_out_images(view, count=int(many[1]) - int(many[2]) * 3 // 4)
     if pages := _TOO_MANY_PAGES.search(refusal):
         return _leave_out_documents(view, int(pages[1]))
-    context = view.context
-    place = _PLACE.search(refusal)
-    messages = context.messages()
-    if place is None or int(place[1]) >= len(messages):
-        return None
-    message, block = messages[int(place[1])], int(place[2])
-    entry = context.entries.get(message.seqs[block]) if block < len(message.seqs) else None
+    entry = _named(view, _PLACE.search(refusal))
     content = getattr(entry.event, "content", ()) if entry else ()
     if entry is None or not any(isinstance(one, Image | Document) for one in content):
         return None
@@ -143,12 +144,7 @@ def _pages(entry: Entry) -> int:
 
 def named_entry(view: View, refusal: str) -> Entry | None:
     """Return the entry that another kind of error names, if `leave_out` can help."""
-    place, messages = _NAMED.search(refusal), view.context.messages()
-    if place is None or int(place[1]) >= len(messages):
-        return None
-    seqs = messages[int(place[1])].seqs
-    block = int(place[2] or 0)
-    entry = view.context.entries.get(seqs[block]) if block < len(seqs) else None
+    entry = _named(view, _NAMED.search(refusal))
     return entry if entry and leave_out(view, entry) else None
 
 

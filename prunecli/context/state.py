@@ -18,6 +18,7 @@ from prunecli.context.exchange import (
     user_entry,
     why_held,
 )
+from prunecli.context.fixed import Fixed
 from prunecli.context.inputs import shown_edit
 from prunecli.context.item_order import refile
 from prunecli.context.lineage import Lineage
@@ -29,7 +30,6 @@ from prunecli.context.summarized import Replaced, compact, take_back
 from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
 from prunecli.context.todo_list import newest
 from prunecli.context.tokens import TokenCounter
-from prunecli.context.wire import Wire, shown
 from prunecli.model.edits import Edit
 from prunecli.model.events import (
     SUMMARY_UNDO,
@@ -83,10 +83,9 @@ class Context:
         self.last_model, self.requested, self.caches = "", "", True
         self.last_message = ""
         """The endpoint's id of the last response, if it was recorded."""
-        self.counts = TokenCounts(counter, factor_of)
-        self.thoughts = Thoughts(partial(thinks, self))
+        self.counts, self.thoughts = TokenCounts(counter, factor_of), Thoughts(partial(thinks, self))
         self.prune_history, self.unseen, self.cache = PruneHistory(), LostThinking(self), Cache(self)
-        self.prompts = Prompts()
+        self.prompts, self.fixed = Prompts(), Fixed(self)
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
@@ -115,9 +114,8 @@ class Context:
         self.places: dict[int, int] = {}
         self.beside: list[Entry] = []
         self.words: dict[int, list[Entry]] = {}
-        self.wire = Wire(partial(shown, self), lambda: self.settings.get(SEARCHES) is False)
-        self.memo, self.signed = Memo(), set[int]()
-        for part in (self.thoughts, self.unseen, self.counts, self.cache):
+        self.wire, self.memo, self.signed = self.fixed.wire(), Memo(), set[int]()
+        for part in (self.thoughts, self.unseen, self.counts, self.cache, self.fixed):
             part.clear()
 
     # Reading -------------------------------------------------------------------------------------------------
@@ -301,6 +299,7 @@ class Context:
             self.counts.model(str(value), at)
         if key == SEARCHES:
             self.wire.remake_answers()
+        self.fixed.set(key, at)
         if key in (PREAMBLE, SEARCHES) and isinstance(recorded := self.settings.get(PREAMBLE), dict):
             self.tool_names = tool_names(recorded) if any(map(recorded.get, ("system", "tools"))) else None
             self.preamble = preamble_of(recorded, searches=self.settings.get(SEARCHES) is not False)
@@ -322,6 +321,7 @@ class Context:
             self.exchanges.append(exchange)
             self.live_exchanges.append(exchange)
             self._wire_ids |= exchange.claim(self._calls)
+        self.fixed.entered(entry)
         self.wire.append(entry)
         self.unseen.weigh(entry)
 

@@ -39,7 +39,8 @@ Form: TypeAlias = object
 """The content of an entry, as a value that is equal if the bytes are equal; None if unedited."""
 
 Place: TypeAlias = float
-"""The position of something that may change: an entry's seq, plus a half for a summary after it."""
+"""The position of something that may change: an entry's seq, plus a half for a summary after it, or a quarter for its
+fixed sentences."""
 
 PREAMBLE_PLACE: Place = -1
 """The position of system prompt and tools: before every entry."""
@@ -53,6 +54,15 @@ _NONE: frozenset[int] = frozenset()
 def before_all(seq: int) -> Place:
     """Return the position of a summary by the endpoint: before every entry, each at its own position."""
     return PREAMBLE_PLACE - 1 - seq
+
+
+def note_place(seq: int) -> Place:
+    """Return the position of the fixed sentences of an entry."""
+    return seq + 0.25
+
+
+def _lasts(place: Place) -> bool:
+    return place == PREAMBLE_PLACE or place % 1 == 0.25
 
 
 def thinks(context: "Fold", seq: int) -> bool:
@@ -141,11 +151,12 @@ class Thoughts:
     def clear(self) -> None:
         """Reset the answers, forms and reports of a branch.
 
-        Keeps the context that each answer saw, and the forms of the preamble.
+        Keeps the context that each answer saw, and the forms of what is no entry's own: the preamble and fixed
+        sentences.
         """
         self._thoughts.clear()
         self._writers.clear()
-        self._forms = {place: forms for place, forms in self._forms.items() if place == PREAMBLE_PLACE}
+        self._forms = {place: forms for place, forms in self._forms.items() if _lasts(place)}
         self._changed_at = max([at for forms in self._forms.values() for at, _ in forms], default=_NEVER)
         self._reported = None
         self._moved()
@@ -212,6 +223,10 @@ class Thoughts:
         self._forms.setdefault(place, []).append((at, form))
         self._changed_at = max(self._changed_at, at)
         self._moved()
+
+    def knows(self, place: Place) -> bool:
+        """Return whether a change at this place was recorded."""
+        return place in self._forms
 
     def form_before(self, place: Place, seq: int) -> Form:
         """Return the form of the content at this place before a record."""

@@ -65,12 +65,15 @@ def summarizing(
     return Impact(before.tokens, after.tokens, 0, change, thinking.lost, thinking.back)
 
 
-def switching(context: Context, name: str, factor: float, market: Market, new: Market) -> Impact:
-    """Return the effect of another model, by its name, its tokens per raw token and its market."""
+def switching(
+    context: Context, name: str, factor: float, market: Market, new: Market, *, tells: bool = False
+) -> Impact:
+    """Return the effect of another model, by its name, its tokens per raw token, its market, and whether it takes
+    system messages."""
     thinking = impact(context, [SettingChanged("model.name", name)], market)
     scale = context.counts.scale.for_model(factor)
     tokens = scale.total(*context.counts.shown) + thinking.back.tokens - thinking.lost.tokens
-    before, after = _next(context, market), _elsewhere(context, tokens, new)
+    before, after = _next(context, market), _elsewhere(context, tokens, new, tells=tells)
     change = _change(context, market, before, after, new)
     return Impact(before.tokens, tokens, 0, change, thinking.lost, thinking.back)
 
@@ -86,12 +89,13 @@ def _next(context: Context, market: Market, upto: int | None = None) -> Prompt:
     return Prompt(counts.context_tokens, counts.fixed + counts.tokens_of(context.items[:items]))
 
 
-def _elsewhere(context: Context, tokens: int, market: Market) -> Prompt:
+def _elsewhere(context: Context, tokens: int, market: Market, *, tells: bool | None = None) -> Prompt:
     """Return the next request, of this many tokens, of a context on another branch or with another model."""
     if cold(context, market):
         return Prompt(tokens, 0)
     model, since = market.model or context.requested, (market.now or 0) - market.ttl_ms
-    _, read = context.prompts.longest(context.digests(), model, since)
+    chain = context.digests() if tells is None else context.fixed.digests(tells=tells)
+    _, read = context.prompts.longest(chain, model, since)
     return Prompt(tokens, min(tokens, read or context.counts.fixed))
 
 

@@ -91,6 +91,12 @@ def _value(block: bytes) -> dict[str, Any] | None:
     return value if kind in (USE, "text") or is_result_type(kind) else None
 
 
+class Notes(tuple[bytes, ...]):
+    """Fixed sentences that go into the system message behind the user's."""
+
+    __slots__ = ()
+
+
 Source: TypeAlias = tuple[bytes, ...] | Entry
 """Canonical blocks, or the entry whose blocks are made together with the message."""
 
@@ -136,8 +142,14 @@ class _Group:
                 if self.exchange
                 else []
             )
+            pieces = [*self.results, *derived, *(piece for _, piece in self.blocks)]
+            notes = [(seq, note) for seq, source in pieces if isinstance(source, Notes) for note in source]
+            if len(notes) and all(isinstance(source, Notes) for _, source in pieces):
+                notes = []  # a system message needs a user's before it
             seqs, blocks = list[int](), list[bytes]()
-            for seq, source in [*self.results, *derived, *(piece for _, piece in self.blocks)]:
+            for seq, source in pieces:
+                if notes and isinstance(source, Notes):
+                    continue
                 made = source.wire if isinstance(source, Entry) else source
                 seqs += [seq] * len(made)
                 blocks += made
@@ -145,7 +157,7 @@ class _Group:
                 self.searches = has_searches(blocks)
                 self.waits = self.searches and waits(blocks)
                 blocks = list(paired(blocks, last=last, as_text=as_text))
-            message = WireMessage.of(self.role, tuple(blocks), tuple(seqs))
+            message = WireMessage.of(self.role, tuple(blocks), tuple(seqs), tuple(notes))
             if derived or self.waits:
                 return message
             self.message = message
@@ -289,11 +301,6 @@ class Wire:
         before = groups[at - 1] if at else None
         return at - 1 if before and before.blocks and before.blocks[-1][0] >= item else at
 
-    def seq_at(self, message: int, block: int) -> int | None:
-        """Return the entry shown by a block of a message; None if there is no such block."""
-        seqs = self._build(message).seqs if message < len(self._groups) else ()
-        return seqs[block] if block < len(seqs) else None
-
     def item_at(self, group: int) -> int:
         """Return the index of the first item shown in a message; the end for a message after the last."""
         groups = self._groups
@@ -425,14 +432,19 @@ class Standing(Protocol):
         """Return the summaries whose user messages follow this item."""
 
 
-def shown(context: Standing, item: Entry) -> Shown:
-    """Return the blocks of a user message, a summary, or an assistant message with its memos and results."""
+def shown(context: Standing, item: Entry, *, tells: bool = False) -> Shown:
+    """Return the blocks of a user message, a summary, or an assistant message with its memos and results. `tells`:
+    fixed sentences go into a system message."""
     seq = item.seq
     edit = context.text_edit(seq)
     after = tuple([(one.seq, one.words) for one in context.words_after(seq)])
     if item.kind != "assistant" or item.exchange is None:
         if edit is None:
             leading = ((seq, (block,)),) if (block := item.block) else ()
+            if tells and item.fixed:
+                rest, notes = item.apart
+                apart: tuple[Piece, ...] = ((seq, rest), (seq, Notes(notes)))
+                return Shown((), tuple([piece for piece in apart if piece[1]]), None, (), after)
             return Shown((), ((seq, item),) if item.is_sent else (), None, (), after, leading)
         return Shown((), ((seq, _edited(item, edit)),), None, (), after)
     memos = tuple([(seq, (render.text(memo.text or ""),)) for memo in context.memos_at(item.exchange)])

@@ -16,7 +16,7 @@ from prunecli.context.tokens import TokenCounter
 from prunecli.model.codec import usage_from_json
 from prunecli.model.events import AssistantMessage, Event, Record, RequestSent
 from prunecli.model.messages import Json, Usage
-from prunecli.model.requests import TTL_MS, CacheTtl
+from prunecli.model.requests import TTL_MS, CacheTtl, messages_json
 from prunecli.providers.models import load_expectations
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.session.importers.anthropic_messages import START_MS, records_of
@@ -94,7 +94,7 @@ class Pruner:
         marks = cache_marks(self._context, len(sent))
         self._apply(RequestSent("", tokens, self._context.sha256(), marks), now)
         self._sent, self._sent_ms = tokens, now
-        return [json.loads(message.canonical) for message in sent]
+        return messages_json(sent)
 
     @property
     def ledger(self) -> Ledger:

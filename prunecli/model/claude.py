@@ -14,6 +14,11 @@ _VERSION = re.compile(r"claude-(?:([a-z]+)-)?(\d+)(?:[-.](\d{1,2}))?(?!\d)")
 _OPENAI = re.compile(r"(?:.*/)?(?:gpt-|chatgpt-|codex-|o[134](?:-|$))")
 _DATE = re.compile(r"-\d{4}-?\d\d-?\d\d$")
 _UPPER = ("fable", "mythos")
+_SYSTEM_SINCE = MappingProxyType(
+    {"opus": (4, 8), "fable": (5, 0), "mythos": (5, 0), "sonnet": (5, 5), "haiku": (5, 5)}
+)
+"""The first version of each family that takes system messages within a conversation. Source: "Mid-conversation system
+messages" in Anthropic's documentation."""
 _BOUND_UPPER, _BOUND = (5, 1), (5, 5)
 """The first versions with bound thinking, of the larger families and of the others."""
 
@@ -28,6 +33,12 @@ def reads_summaries(name: str) -> bool:
     """Return whether the model accepts summaries made by the endpoint, for it or another model."""
     version = claude_version(name)
     return version is not None and version >= (4, 6)
+
+
+def takes_system_messages(name: str) -> bool:
+    """Return whether the model takes system messages between the others. Newer models are assumed to do the same."""
+    found = _family(name)
+    return found is not None and found[1] >= _SYSTEM_SINCE.get(found[0], (99, 0))
 
 
 @lru_cache(maxsize=256)

@@ -84,12 +84,16 @@ class UserMessage:
     pruned. `restores` are the entries whose originals a `/restore` shows again; the entry is pinned. With origin
     `attachment`, block 0 names an attachment of the message before it, and the rest is its content, a result of the
     call in `attached`. An attachment is not the user's words, and may be pruned.
+
+    `fixed` are the indices of the texts that are fixed sentences of prunecli, never of anything that a repository can
+    write. They are sent as a system message behind the user's, if the model takes that (`notes.SYSTEM`).
     """
 
     content: tuple[Block, ...]
     origin: Origin = "prompt"
     restores: tuple[int, ...] = ()
     attached: Attached | None = None
+    fixed: tuple[int, ...] = ()
 
     @property
     def has_output(self) -> bool:

@@ -1,4 +1,4 @@
-"""Text for the model that prunecli writes in the user's role.
+"""Text for the model that prunecli writes in the user's role; fixed sentences as system messages, if it takes those.
 
 Notes, such as plan mode's, follow the user's words in a prompt. They are part of the message, so they are sent,
 hashed and rewound with it. Readers that show the typed text omit them.
@@ -10,9 +10,11 @@ around the session without changing its system prompt or tools.
 import re
 from collections.abc import Iterable, Sequence
 
-from prunecli.model.events import Event, UserMessage
+from prunecli.model.events import Event, Origin, UserMessage
 from prunecli.model.messages import Block, Text, plain_text
 
+SYSTEM = "request.system_messages"
+"""The setting that tells whether fixed sentences are sent as system messages; otherwise they are the user's texts."""
 PLAN = "[plan mode]"
 CHANGED = "[changed since this session began]"
 RESOURCE = "[resource]"
@@ -69,10 +71,19 @@ def typed(message: UserMessage) -> str:
     return plain_text(message.content[:1] if beside else without_notes(message.content))
 
 
-def notice(title: str, text: str, *, kept: bool = False) -> UserMessage:
-    """Return a notice. Pruning may remove all but its title, or nothing if it is `kept`."""
+def prompt(content: tuple[Block, ...], origin: Origin, *, planning: bool) -> UserMessage:
+    """Return a prompt, with the note of plan mode while `planning`."""
+    note, fixed = ((PLAN_NOTE,), (len(content),)) if planning else ((), ())
+    return UserMessage((*content, *note), origin, fixed=fixed)
+
+
+def notice(title: str, text: str, *, kept: bool = False, fixed: bool = False) -> UserMessage:
+    """Return a notice. Pruning may remove all but its title, or nothing if it is `kept`. `fixed`: it is a sentence of
+    prunecli, with at most its own numbers, and kept."""
     head = f"{NOTICE}{title}"
-    return UserMessage((Text(f"{head}\n{text}"),) if kept else (Text(head), Text(text)), "command")
+    if not (kept or fixed):
+        return UserMessage((Text(head), Text(text)), "command")
+    return UserMessage((Text(f"{head}\n{text}"),), "command", fixed=(0,) if fixed else ())
 
 
 def notice_parts(message: UserMessage) -> tuple[str, str] | None:

@@ -100,10 +100,11 @@ def _prune(event: PrunApplied) -> dict[str, Json]:
 
 def _payload(event: Event) -> dict[str, Json]:
     match event:
-        case UserMessage(content, origin, restores, attached):
+        case UserMessage(content, origin, restores, attached, fixed):
             more = {"restores": restores} if restores else {}
             read = {} if attached is None else {"attached": _attached(attached)}
-            return {"content": content_to_json(content), "origin": origin, **more, **read}
+            ours = {"fixed": fixed} if fixed else {}
+            return {"content": content_to_json(content), "origin": origin, **more, **read, **ours}
         case AssistantMessage():
             return {
                 "content": content_to_json(event.content),
@@ -205,6 +206,7 @@ _READERS: dict[str, _Read] = {
         cast("Origin", fields.text(p, "origin", "prompt")),
         fields.wholes(p, "restores"),
         _attached_of(p),
+        fields.wholes(p, "fixed"),
     ),
     "AssistantMessage": lambda p: AssistantMessage(
         fields.content(p),

@@ -4,7 +4,8 @@ Each message is its canonical block bytes; the hash chain over system, tools and
 marks are added when the body is joined and are not part of any piece or hash.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
@@ -51,6 +52,9 @@ _SEARCH_TYPE = b'"type":"web_search_'
 DIAGNOSTICS = "diagnostics"
 """The field that asks the endpoint why a request did not read what the one before it had stored."""
 
+SYSTEM_MESSAGES = "system messages"
+"""The name under which system messages between the others may be omitted: their texts become the user's."""
+
 COMPACTION_BETA = "compact-2026-09-04"
 """The beta feature for both, also needed by each later request that contains the block."""
 
@@ -95,19 +99,39 @@ class WireMessage:
     """One message of a request.
 
     `blocks` are canonical JSON, `seqs[i]` is the entry of block i, `canonical` is the message's canonical JSON
-    without cache marks.
+    without cache marks. `notes` are the fixed sentences behind a user's message, each with its entry: they are sent
+    as a system message, which `canonical` includes. So it always stands where the endpoint allows it: behind a user's
+    message, and last or before an answer.
     """
 
     role: Role
     blocks: tuple[bytes, ...]
     seqs: tuple[int, ...]
     canonical: bytes
+    notes: tuple[tuple[int, bytes], ...] = ()
 
     @staticmethod
-    def of(role: Role, blocks: tuple[bytes, ...], seqs: tuple[int, ...]) -> "WireMessage":
-        return WireMessage(
-            role, blocks, seqs, b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
-        )
+    def of(
+        role: Role,
+        blocks: tuple[bytes, ...],
+        seqs: tuple[int, ...],
+        notes: tuple[tuple[int, bytes], ...] = (),
+    ) -> "WireMessage":
+        made = b'{"content":[%b],"role":"%b"}' % (b",".join(blocks), role.encode())
+        if notes:
+            made += b',{"content":[%b],"role":"system"}' % b",".join(note for _, note in notes)
+        return WireMessage(role, blocks, seqs, made, notes)
+
+
+def messages_json(messages: Iterable[WireMessage]) -> list[Json]:
+    """Return the messages as they are posted, without cache marks."""
+    found: list[Json] = json.loads(b"[%b]" % b",".join(message.canonical for message in messages))
+    return found
+
+
+def posted(messages: Iterable[WireMessage]) -> list[WireMessage | None]:
+    """Return the messages by their places in the posted request; None stands for a system message."""
+    return [one for message in messages for one in ((message, None) if message.notes else (message,))]
 
 
 def leads_with_summary(messages: Sequence[WireMessage]) -> bool:
@@ -181,6 +205,7 @@ class Request:
             "context_management": self.context_management is not None,
             COMPACTION: self.compaction is not None or leads_with_summary(self.messages),
             DIAGNOSTICS: self.diagnostics is not None,
+            SYSTEM_MESSAGES: any(message.notes for message in self.messages),
             SEARCH: any(_SEARCH_TYPE in tool for tool in self.preamble.tools),
         }
         return frozenset(found.union(name for name, there in given.items() if there))
@@ -201,7 +226,7 @@ class Request:
         for index in self.cache_marks:
             message = self.messages[index]
             blocks = (*message.blocks[:-1], _marked(message.blocks[-1], mark))
-            pieces[index] = WireMessage.of(message.role, blocks, message.seqs).canonical
+            pieces[index] = WireMessage.of(message.role, blocks, message.seqs, message.notes).canonical
         head = canonical(
             {"max_tokens": self.max_tokens, "model": self.model, "stream": True, **self._settings()}
         )

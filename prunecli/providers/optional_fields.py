@@ -6,7 +6,7 @@ keeps its meaning, but is less convenient or costs more.
 
 import re
 
-from prunecli.model.requests import COMPACTION, COMPACTION_BETA, DIAGNOSTICS, SEARCH
+from prunecli.model.requests import COMPACTION, COMPACTION_BETA, DIAGNOSTICS, SEARCH, SYSTEM_MESSAGES
 
 BLOCK_BINDING = "thinking.block_binding"
 DISPLAY = "thinking.display"
@@ -33,7 +33,7 @@ _REFUSED = (
     r" (?:\w+ )?(?:field|parameter|param|argument|key|property|keyword|name|value|option|beta)"
     r"|(?:is|are) not (?:permitted|allowed|supported|recogni[sz]ed|known)|does(?: not|n't) support"
     r"|no such (?:field|parameter)|input tag '(?:compaction|(?:web_search|server_tool)_\w+)' [^.]*does not match"
-    r"|web search is(?: not|n't) (?:enabled|available)"
+    r"|unexpected role|web search is(?: not|n't) (?:enabled|available)"
 )
 _A_VALUE = r"(?i)supported (?:values|levels)|input should be|use effort"
 """Words that mean a known field has a wrong value. Omitting the field would hide the mistake."""
@@ -43,6 +43,7 @@ _FIELDS = (
     (COMPACTION, r"(?i)\bcompaction\b"),
     (DIAGNOSTICS, r"(?i)\bdiagnostics\b"),
     (SEARCH, r"(?i)\bweb[_ ]search"),
+    (SYSTEM_MESSAGES, r"(?i)\brole\W+system\b"),
     (EFFORT, r"(?i)output_config|\beffort\b|reasoning effort"),
     (DISPLAY, r"(?i)\bthinking\b.*\bdisplay\b|\bdisplay\b.*\bthinking\b"),
     (CACHE_TTL, r"(?i)cache_control\S*\bttl\b|\bttl\b"),

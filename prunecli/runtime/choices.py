@@ -14,9 +14,9 @@ from prunecli.context.economics import Market
 from prunecli.context.economics import Prices as CachePrices
 from prunecli.context.expectations import KINDS, Caps, Expectations
 from prunecli.context.strategy import Chosen
-from prunecli.model.claude import claude_version, is_bound, reads_summaries
+from prunecli.model.claude import claude_version, is_bound, reads_summaries, takes_system_messages
 from prunecli.model.messages import Json, Media, Usage
-from prunecli.model.requests import COMPACTION, DIAGNOSTICS, SEARCH, CacheTtl
+from prunecli.model.requests import COMPACTION, DIAGNOSTICS, SEARCH, SYSTEM_MESSAGES, CacheTtl
 from prunecli.providers.endpoints import KNOWN
 from prunecli.providers.models import ModelInfo, cache_prices, cost
 from prunecli.providers.optional_fields import (
@@ -140,9 +140,17 @@ class Choices:
     @property
     def _diagnoses(self) -> bool:
         """Whether the endpoint tells why a prompt was not read from its cache: Anthropic's own does for Claude."""
-        service = self.config.service(self.model.name)
-        at_home = service.provider == DEFAULT and service.base_url in ("", KNOWN["anthropic"].base_url)
-        return at_home and "claude" in self.model.name and DIAGNOSTICS not in self.refused
+        return self._at_home and "claude" in self.model.name and DIAGNOSTICS not in self.refused
+
+    @property
+    def _at_home(self) -> bool:
+        """Whether requests go to Anthropic's own endpoint."""
+        service, home = self.config.service(self.model.name), KNOWN["anthropic"]
+        return (
+            service.provider == DEFAULT
+            and service.base_url in ("", home.base_url)
+            and (service.endpoint is None or service.endpoint.name == home.name)
+        )
 
     @property
     def breakpoints(self) -> bool:
@@ -210,6 +218,9 @@ class Choices:
             compacts=is_bound(settings.name) and COMPACTION not in self.refused,
             reads_summaries=reads_summaries(settings.name) and COMPACTION not in self.refused,
             searches=SEARCH not in self.refused,
+            tells=self._at_home
+            and takes_system_messages(settings.name)
+            and SYSTEM_MESSAGES not in self.refused,
             expectations=self.numbers,
             losing=self.losing,
         )

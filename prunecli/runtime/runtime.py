@@ -29,7 +29,7 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Block, Json, Text
-from prunecli.model.notes import PLAN_NOTE, TYPED, typed
+from prunecli.model.notes import TYPED, prompt, typed
 from prunecli.model.signals import Notice, SessionEvent
 from prunecli.providers.models import ModelInfo, expectations_of, token_factor
 from prunecli.providers.provider import Provider
@@ -210,7 +210,7 @@ class Runtime:
             if self.session.context.in_progress:
                 self.give_up()
             changes = [Text(change)] if (change := self.prepare()) else []
-            plan = [PLAN_NOTE] if (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "") else []
+            planning = (self.gatekeeper.mode, origin, self.who) == ("plan", "prompt", "")
             self._task = asyncio.current_task()  # so that Esc stops hooks and servers
             try:
                 mentioned = await self.parts.mentioned(text) if origin == "prompt" else ()
@@ -220,7 +220,7 @@ class Runtime:
                 self._task = None
             if text != words:
                 self.session.emit(SettingChanged(TYPED, words))
-            self.session.emit(UserMessage((Text(text), *mentioned, *plan, *changes), origin))
+            self.session.emit(prompt((Text(text), *mentioned, *changes), origin, planning=planning))
             for file in files:
                 self.session.emit(file.at(self.session.next_seq))
             return await self.go_on()

@@ -77,4 +77,5 @@ def test_it_is_asked_for_at_anthropic_only_and_of_claude_only() -> None:
     assert asks(SONNET)
     assert asks(SONNET, model__base_url="https://api.anthropic.com")
     assert not asks(SONNET, model__base_url="https://gateway.example")
+    assert not asks(SONNET, model__endpoint="bedrock")
     assert not asks("demo")

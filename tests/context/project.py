@@ -30,7 +30,8 @@ from prunecli.model.events import (
     ToolResult,
     UserMessage,
 )
-from prunecli.model.messages import Block, ToolUse, tool_uses
+from prunecli.model.messages import Block, Text, ToolUse, tool_uses
+from prunecli.model.notes import SYSTEM
 from prunecli.model.requests import WireMessage
 from prunecli.model.searches import SEARCHES
 from prunecli.util.frozen import frozen
@@ -44,10 +45,15 @@ def project(records: Sequence[Record]) -> tuple[WireMessage, ...]:
     edits, ids = _live_edits(branch), _call_ids(branch)
     settings = {one.event.key: one.event.value for one in records if isinstance(one.event, SettingChanged)}
     out = _Messages(as_text=settings.get(SEARCHES) is False)
+    tells = settings.get(SYSTEM) is True
     for number, record in enumerate(_visible(branch)):
         event = record.event
         if isinstance(event, UserMessage):
-            out.user(record.seq, _user(record.seq, event, edits))
+            fixed = {at for at in event.fixed if tells and edits.text(record.seq) is None}
+            ours = [one for at, one in enumerate(event.content) if at in fixed and isinstance(one, Text)]
+            rest = tuple(one for one in event.content if one not in ours)
+            out.user(record.seq, _user(record.seq, replace(event, content=rest) if ours else event, edits))
+            out.note(record.seq, render.blocks(tuple(ours)))
         elif isinstance(event, _Words):
             out.user(record.seq, [render.text(render.users_words(event.text))])
         elif isinstance(event, CompactionApplied):
@@ -269,12 +275,17 @@ class _Messages:
 
     def __init__(self, *, as_text: bool) -> None:
         self._as_text = as_text
+        self._notes: set[tuple[int, bytes]] = set()
         self._built: list[tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]] = []
 
     def user(self, seq: int, blocks: Iterable[bytes]) -> None:
         pieces = [(seq, block) for block in blocks]
         if pieces:
             self._last("user")[2].extend(pieces)
+
+    def note(self, seq: int, blocks: Iterable[bytes]) -> None:
+        self.user(seq, blocks)
+        self._notes |= {(seq, block) for block in blocks}
 
     def leading(self, seq: int, block: bytes) -> None:
         self._last("assistant")[2].append((seq, block))
@@ -303,11 +314,16 @@ class _Messages:
         messages = []
         for number, (role, first, rest) in enumerate(self._built, 1):
             pieces = [*first, *rest]
+            notes = tuple(piece for piece in pieces if piece in self._notes)
+            notes = () if len(notes) == len(pieces) else notes
+            pieces = [piece for piece in pieces if piece not in notes]
             blocks, seqs = tuple(block for _, block in pieces), tuple(seq for seq, _ in pieces)
             if role == "assistant":
                 last = number == len(self._built)
                 blocks = paired(blocks, last=last, as_text=self._as_text)
-            messages.append(WireMessage.of("assistant" if role == "assistant" else "user", blocks, seqs))
+            messages.append(
+                WireMessage.of("assistant" if role == "assistant" else "user", blocks, seqs, notes)
+            )
         return tuple(messages)
 
     def _last(self, role: str) -> tuple[str, list[tuple[int, bytes]], list[tuple[int, bytes]]]:

@@ -162,13 +162,9 @@ class _Examination:
         role = message["role"]
         if role == "system" and self._rules.system_messages:
             return "user"
-        if role == "system":
-            raise RefusedError(
-                "",
-                'Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
-                "an input message role.",
-            )
-        if role not in ("user", "assistant"):
+        if role == "system" and not message.get("content"):
+            raise RefusedError("", "system content must contain at least one block")
+        if role not in ("user", "assistant", "system"):
             raise RefusedError("", f'Unexpected role "{role}". Allowed roles are "user" or "assistant"')
         if message.get("content") is None:
             raise RefusedError("content", "Field required")
@@ -176,6 +172,9 @@ class _Examination:
 
     def _block(self, index: int, block: Json, role: str) -> RenderedBlock:
         kind = block.get("type") if isinstance(block, dict) else None
+        if role == "system" and kind != "text":
+            only = "role 'system' supports text, tool_addition, and tool_removal blocks only"
+            raise RefusedError("", only)
         allowed = _OF_USER if role == "user" else _OF_ASSISTANT
         gone = {searches.USE, searches.RESULT} if "web_search" in self._rules.refused else set[str]()
         if not isinstance(kind, str) or kind not in (_OF_USER | _OF_ASSISTANT) - gone:

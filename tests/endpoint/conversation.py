@@ -34,6 +34,9 @@ UNTHOUGHT = (
 )
 
 
+FOLLOW = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
+ANYWHERE = "; the directive-only form (content: [] with output_config) is accepted at any position"
+
 _NONE: Set[str] = frozenset()
 
 
@@ -79,6 +82,7 @@ def check_messages(
             raise message.problem.below(f"messages.{index}")
         if message.cites and version != VERSION_2023:
             raise RefusedError(f"messages.{index}.{message.cites}", "Extra inputs are not permitted")
+    _check_system(facts, model, rules)
     if facts[0].role != "user" and facts[0].summary is None:
         raise RefusedError("messages", 'first message must use the "user" role')
     _check_empty(facts)
@@ -111,6 +115,29 @@ def check_breakpoints(marks: Sequence[tuple[str, str]], limit: int) -> None:
                 "are processed in the following order: `tools`, `system`, `messages`.",
             )
         seen_short = seen_short or ttl == "5m"
+
+
+def _check_system(facts: Sequence[Facts], model: Model, rules: Rules) -> None:
+    """System messages, of models that take them only: not first, behind a user's message, and last or before an
+    answer. Several in a row count as one."""
+    told = [index for index, message in enumerate(facts) if message.role == "system"]
+    if told and (not model.takes_system or "system messages" in rules.refused):
+        raise RefusedError("", "role 'system' is not supported on this model")
+    for index in told:
+        before, after = index - 1, index + 1
+        while before >= 0 and facts[before].role == "system":
+            before -= 1
+        while after < len(facts) and facts[after].role == "system":
+            after += 1
+        if before < 0:
+            wrong = "use the top-level 'system' parameter for the initial system prompt"
+        elif facts[before].role != "user" and not facts[before].kinds[-1].endswith("_tool_result"):
+            wrong = FOLLOW
+        elif after < len(facts) and facts[after].role != "assistant":
+            wrong = "role 'system' must precede an 'assistant' message or end the array"
+        else:
+            continue
+        raise RefusedError(f"messages.{index}", wrong + ANYWHERE)
 
 
 def _check_empty(facts: Sequence[Facts]) -> None:

@@ -47,6 +47,12 @@ class Model:
         """Whether it makes summaries on demand, and takes them."""
         return "-4-5" not in self.id
 
+    @property
+    def takes_system(self) -> bool:
+        """Whether it takes system messages between the others: since Opus 4.8, but not Sonnet 5."""
+        old = any(f"-4-{minor}" in self.id for minor in (5, 6, 7))
+        return self.id.startswith("claude-") and not old and self.id != "claude-sonnet-5"
+
 
 _MANUAL = ("enabled", "disabled")
 _ALWAYS = ("adaptive",)
@@ -94,11 +100,12 @@ class Rules:
     accepted, None for any. `accounts`: the account of a key; keys that are not named belong to one and the
     same. `signatures` off lets thinking pass unsigned, as local servers do. `old_account`: one from before
     September 2026, where thinking out of its conversation is by default billed and reported instead of refused.
-    `system_messages`: such messages are accepted between others, and read as those of a user.
+    `system_messages`: such messages are accepted of any model and anywhere, and read as those of a user.
     `refused`: optional fields that this endpoint refuses, as gateways do (`refusal` is how):
     "thinking.block_binding", "thinking.display", "cache_control.ttl", "context_management", "output_config",
-    "compaction", "anthropic-beta" (every value of that header). `summaries`: what a request for a summary
-    meets: 529, or an answer without one. `max_images` is 600 at the service where the window is above 200,000.
+    "compaction", "system messages", "anthropic-beta" (every value of that header). `summaries`: what a request for
+    a summary meets: 529, or an answer without one. `max_images` is 600 at the service where the window is above
+    200,000.
     `caches_an_hour` off keeps every prefix for five minutes, whatever is asked for, as some gateways do.
     `cache_minimum` and `lookback` belong to the prompt cache: tokens below which a prefix is not stored (the
     service: 512 to 4,096), and how many blocks each breakpoint looks back, itself included.

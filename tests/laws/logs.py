@@ -20,13 +20,14 @@ from prunecli.model.events import (
     Record,
     RequestSent,
     Rewound,
+    SettingChanged,
     Spilled,
     ToolResult,
     ToolStarted,
     UserMessage,
 )
 from prunecli.model.messages import Block, Document, Image, Text, Thinking, ToolUse, Usage, tool_uses
-from prunecli.model.notes import notice
+from prunecli.model.notes import SYSTEM, notice
 
 TOOLS = ("read", "bash", "grep", "edit", "write", "ls", "prun", "image_read", "todo")
 WORK_TOOLS = ("read", "read", "read", "read", "read", "ls", "grep", "bash", "edit", "write")
@@ -77,6 +78,11 @@ RARE = (
     "refusal",
     "thinking",
     "billed",
+    "fixed",
+    "fixed",
+    "alone",
+    "tells",
+    "tells",
 )
 
 
@@ -111,6 +117,13 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(UserMessage((Text(draw(WORDS)),), "steering"))
         case "notice":
             log.add(notice("skills", "said " * draw(st.integers(1, 80)), kept=draw(st.booleans())))
+        case "fixed":
+            words = (Text(draw(WORDS)), Text(f"[plan mode] {len(log.records)}"))
+            log.add(UserMessage(words, fixed=draw(st.sampled_from([(1,), (1,), (0, 1), (7,)]))))
+        case "alone":
+            log.add(notice("agents", "said", fixed=True))
+        case "tells":
+            log.add(SettingChanged(SYSTEM, draw(st.booleans())))
         case "command":
             output = "out " * draw(st.integers(1, 80))
             log.add(UserMessage((Text("!ls"), Text(output)), "command"))

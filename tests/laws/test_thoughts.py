@@ -34,7 +34,8 @@ from prunecli.model.events import (
     UserMessage,
 )
 from prunecli.model.messages import Text, Thinking, ToolUse, Usage
-from prunecli.model.requests import PREAMBLE, WireMessage
+from prunecli.model.notes import SYSTEM
+from prunecli.model.requests import PREAMBLE, WireMessage, messages_json, posted
 from tests.endpoint.binding import Bound, PrefixChain, Reader, bind
 from tests.endpoint.content import examine
 from tests.endpoint.readers import may_read as endpoint_may_read
@@ -63,6 +64,8 @@ STEPS = (
     "preamble",
     "model",
     "meanwhile",
+    "note",
+    "tells",
 )
 MEANWHILE = ("clear", "strip", "undo", "restore", "model")
 """What a person may do while an answer is out."""
@@ -95,15 +98,16 @@ class Play:
         model = RULES.model(self.model)
         assert model is not None
         asked = self.context.messages() if messages is None else messages
-        facts = [examine(json.loads(message.canonical), RULES) for message in asked]
+        facts = [examine(message, RULES) for message in messages_json(asked)]
         assert all(fact.problem is None for fact in facts)
         check_summaries(facts, frozenset({COMPACTION}), model, RULES, asked=messages is not None)
         return bind(self.system(), facts, PrefixChain(), Reader(model, "", "drop_block"))
 
     def dropped(self) -> list[int]:
         """The answers of which the endpoint would drop thinking."""
-        messages = self.context.messages()
-        return sorted({messages[at].seqs[place] for at, place in self.judged().dropped})
+        messages = posted(self.context.messages())
+        found = ((messages[at], place) for at, place in self.judged().dropped)
+        return sorted({message.seqs[place] for message, place in found if message})
 
     def answer(self, *, calling: bool, meanwhile: tuple[str, int] | None = None) -> None:
         if self.context.messages()[-1].role != "user":
@@ -170,6 +174,10 @@ class Play:
             case "model":
                 self.model = MODELS[pick % len(MODELS)]
                 self.act(SettingChanged("model.name", self.model))
+            case "note":
+                self.emit(UserMessage((Text(f"plan {pick}"), Text(f"[plan mode] {self.count}")), fixed=(1,)))
+            case "tells":
+                self.emit(SettingChanged(SYSTEM, pick % 3 > 0))
             case "preamble":
                 number = self.count if self.signed else pick % 2
                 self.emit(SettingChanged(PREAMBLE, {"system": [f"Be brief {number}."], "tools": []}))

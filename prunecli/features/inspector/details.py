@@ -329,7 +329,7 @@ Blocks: TypeAlias = dict[int, list[bytes]]
 def _by_entry(messages: Sequence[WireMessage]) -> Blocks:
     found: Blocks = {}
     for message in messages:
-        for seq, block in zip(message.seqs, message.blocks, strict=True):
+        for seq, block in (*zip(message.seqs, message.blocks, strict=True), *message.notes):
             found.setdefault(seq, []).append(block)
     return found
 

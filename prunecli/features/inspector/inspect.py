@@ -42,7 +42,7 @@ from prunecli.model.events import (
 )
 from prunecli.model.messages import Usage
 from prunecli.model.record_codec import edit_to_json
-from prunecli.model.requests import WireMessage
+from prunecli.model.requests import WireMessage, messages_json
 from prunecli.providers.models import ModelTable, expectations_of, token_factor
 from prunecli.providers.tokenizer import counter
 from prunecli.runtime.choices import Choices
@@ -347,7 +347,7 @@ def _market(config: Config, table: ModelTable, model: str, context: Context) -> 
 
 def _json(inspection: Inspection, notices: Sequence[str]) -> str:
     edits = [edit_to_json(edit) for edit in inspection.edits]
-    messages = [json.loads(message.canonical) for message in inspection.messages]
+    messages = messages_json(inspection.messages)
     thinking = {
         "blocks": inspection.thinking.blocks,
         "tokens": inspection.thinking.tokens,

@@ -303,7 +303,7 @@ class RemoteServers(Part):
             return ()
         known = newest_notice((item.event for item in reversed(context.items)), TITLE)
         if not self.servers:
-            return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, kept=True),)
+            return () if known in (None, NONE_LEFT) else (notice(TITLE, NONE_LEFT, fixed=True),)
         text = "\n".join([*map(_line, self.servers), HOW])
         waits = time.monotonic() < self._begun_at + START_SECONDS
         if known is not None and waits and any(server.state == "starting" for server in self.servers):

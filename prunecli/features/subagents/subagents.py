@@ -131,7 +131,7 @@ class Subagents:
             system = system_texts(context.settings[PREAMBLE])
             known = next((text for text in system if text.startswith(HEADING)), _GONE)
         now = listing(self.definitions()[0]) or _GONE
-        return () if now == known else (notice(_TITLE, now, kept=True),)
+        return () if now == known else (notice(_TITLE, now, kept=True, fixed=now == _GONE),)
 
     def _definition(self, name: str) -> Definition:
         if not name:

@@ -51,8 +51,8 @@ def events_of(
             named = model if isinstance(model, str) else ""
             yield AssistantMessage(_answered(answer[1:] if block else answer), named)
         return
-    if role != "user":
-        raise ValueError(f"role {role!r} is neither user nor assistant")
+    if role not in ("user", "system"):
+        raise ValueError(f"role {role!r} is none of user, assistant and system")
     if isinstance(content, str):
         yield UserMessage(content_from_json(content), "import")
         return

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from prunecli.context.state import Context
 from prunecli.context.tokens import Chars4
 from prunecli.model.events import Record
+from prunecli.model.requests import messages_json
 
 
 def write(records: Sequence[Record]) -> str:
@@ -17,7 +18,7 @@ def write(records: Sequence[Record]) -> str:
     body = {
         "system": [json.loads(piece) for piece in preamble.system],
         "tools": [json.loads(piece) for piece in preamble.tools],
-        "messages": [json.loads(message.canonical) for message in context.messages()],
+        "messages": messages_json(context.messages()),
     }
     return (
         json.dumps({key: value for key, value in body.items() if value or key == "messages"}, indent=1) + "\n"
