@@ -71,8 +71,9 @@ def as_os_errors() -> Iterator[None]:
         yield
     except ImportError:
         raise
-    except FileNotFoundError:
-        raise OSError(errno.ENOENT, "no such file") from None
-    except Exception as error:  # noqa: BLE001
+    except Exception as found:  # noqa: BLE001
+        error = found.__cause__ or found  # the web's file system calls an unreachable server a missing file
+        if isinstance(error, FileNotFoundError):
+            raise OSError(errno.ENOENT, "no such file") from None
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise OSError(errno.EIO, shortened(plain(str(why)), _LONGEST_REASON)) from None
