@@ -184,7 +184,8 @@ def check_address(address: str, keys: Keys, listed: Listed) -> Finding:
     try:
         models = listed()
     except Unauthorized as error:
-        return Finding("endpoint", "problem", f"{address} rejects the key: {error.message}", keys.hint)
+        why = error.message.removeprefix(f"{address}: ")
+        return Finding("endpoint", "problem", f"{address} rejects the key: {why}", keys.hint)
     except TimeoutError:
         hint = "check address, proxy and firewall; https_proxy and model.base_url are used"
         return Finding("endpoint", "problem", f"{address}: no answer in {LISTING_SECONDS:.0f} s", hint)

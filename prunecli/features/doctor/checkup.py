@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -84,21 +84,21 @@ def patient_of(
     return Patient(places, cwd, environ, load_config, provider, terminal_size(), sandbox=sandbox)
 
 
-def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
-    """Return all findings, in the order of startup. Problems on the user's side never raise.
+def checkup(patient: Patient, *, offline: bool = False) -> Iterator[Finding]:
+    """Yield all findings as they come, in the order of startup. Problems on the user's side never raise.
 
     With `offline`, no request is sent to the endpoint.
     """
     version = f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"
-    found = [Finding("prunecli", "ok", version), _terminal(patient)]
+    yield from (Finding("prunecli", "ok", version), _terminal(patient))
     try:
         config = patient.load_config()
     except PrunecliError as error:
         keys = SHIPPED.keys(DEFAULT)
         key, problem = _key(patient, keys)
-        found += [Finding("configuration", "problem", error.message, error.hint)]
-        found += [problem or _credentials(key, keys, needed=True)]
-        return [*found, _rg(patient), _sessions(patient)]
+        yield Finding("configuration", "problem", error.message, error.hint)
+        yield from (problem or _credentials(key, keys, needed=True), _rg(patient), _sessions(patient))
+        return
     service, keys = config.service(), keys_of(config)
     definition = config.providers.definition(service.provider)
     key, problem = _key(patient, keys)
@@ -113,17 +113,17 @@ def checkup(patient: Patient, *, offline: bool = False) -> list[Finding]:
         windows.update((row.name, row.window) for row in rows)
         return rows
 
+    yield from (_configuration(patient, config), problem or _credentials(key, keys, needed=needed))
     if not offline:
         endpoint = definition.check(connection, listed)
-    found += [_configuration(patient, config), problem or _credentials(key, keys, needed=needed)]
-    found += [_model(patient, config, windows), endpoint]
+    yield from (_model(patient, config, windows), endpoint)
     if service.provider != "demo" and endpoint.state == "ok":
-        found.append(_features(patient, config))
-    found.append(_sandbox(patient, config))
+        yield _features(patient, config)
+    yield _sandbox(patient, config)
     for check in config.installed.of("check").values():
         is_ours = check.owner not in config.installed.foreign
-        found += check.load()(config) if is_ours else _of_plugin(check, config)
-    return [*found, _rg(patient), _sessions(patient)]
+        yield from check.load()(config) if is_ours else _of_plugin(check, config)
+    yield from (_rg(patient), _sessions(patient))
 
 
 def _of_plugin(check: Brought, config: Config) -> Sequence[Finding]:

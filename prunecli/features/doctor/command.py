@@ -27,7 +27,8 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
     setup, config = runtime.setup, runtime.config
 
     def work() -> Sequence[Effect]:
-        return [_table(checkup(patient_of(setup.places, setup.cwd, setup.environ, lambda: config)))]
+        patient = patient_of(setup.places, setup.cwd, setup.environ, lambda: config)
+        return [_table(list(checkup(patient)))]
 
     return [InThread("Checking", work)]
 

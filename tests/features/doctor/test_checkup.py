@@ -11,9 +11,10 @@ from prunecli.commands.command import InThread, Table, run_line
 from prunecli.config.effective import Config
 from prunecli.config.sources import load
 from prunecli.features.doctor.checkup import Finding, Patient, checkup
+from prunecli.features.doctor.subcommand import in_columns
 from prunecli.model.requests import Request
 from prunecli.providers.models import Offer
-from prunecli.providers.provider import StreamEvent
+from prunecli.providers.provider import Provider, StreamEvent
 from prunecli.util.errors import ConfigError, ConnectionLost, PrunecliError, Unauthorized
 from prunecli.util.paths import Places
 from tests.files import put
@@ -61,17 +62,44 @@ def examined(
             raise ConfigError(broken, "mend it")
         return load(places, folder, environ, sets=sets)
 
-    found = checkup(
-        Patient(places, folder, environ, load_config, lambda _: provider, size, free=lambda _: free)
-    )
+    patient = Patient(places, folder, environ, load_config, lambda _: provider, size, free=lambda _: free)
+    found = list(checkup(patient))
     assert "0123456789" not in repr(found)
     return {one.name: one for one in found}
+
+
+OF_FEATURES = ("language servers", "telemetry")
+
+
+def test_what_needs_no_endpoint_is_said_before_it_is_asked(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **KEY}
+    places, asked = Places.of(environ), list[Config]()
+
+    def provider(config: Config) -> Provider:
+        asked.append(config)
+        return Answering(None)
+
+    patient = Patient(places, tmp_path, environ, lambda: load(places, tmp_path, environ), provider, (80, 24))
+    found = checkup(patient)
+    names = [next(found).name for _ in range(4)]
+    assert (names, asked) == (["prunecli", "terminal", "configuration", "credentials"], [])
+    assert [one.name for one in found][:2] == ["model", "endpoint"]
+    assert len(asked) == 1
+
+
+def test_a_narrow_terminal_breaks_lines_between_words() -> None:
+    one = Finding("sandbox", "warning", "none, commands run with your permissions", "apt install bubblewrap")
+    assert in_columns(one, 50).split("\n") == [
+        "note  sandbox           none, commands run with",
+        "      your permissions  (apt install bubblewrap)",
+    ]
+    assert "\n" not in in_columns(one, 0)
 
 
 def test_where_all_is_well_every_line_is_ok_but_for_the_sandbox(tmp_path: Path) -> None:
     found = examined(tmp_path)
     assert {name for name, one in found.items() if one.state != "ok"} == {"sandbox"}
-    assert [name for name in found if name != "language servers"] == [  # of a feature
+    assert [name for name in found if name not in OF_FEATURES] == [
         "prunecli",
         "terminal",
         "configuration",
@@ -209,6 +237,7 @@ def test_the_subcommand_prints_one_line_each_and_fails_where_something_is_bad(
         app, ["doctor"], env={**environ, "ANTHROPIC_API_KEY": None, "ANTHROPIC_BASE_URL": None}
     )
     assert bad.exit_code == 1
-    assert len(bad.stdout.strip().split("\n")) == 9 + ("language servers" in bad.stdout)
+    assert len(bad.stdout.strip().split("\n")) == 9 + sum(name in bad.stdout for name in OF_FEATURES)
     assert "BAD   credentials" in bad.stdout
-    assert CliRunner().invoke(app, ["doctor"], env={**environ, "PRUNECLI_MODEL": "demo"}).exit_code == 0
+    demo = CliRunner().invoke(app, ["doctor", "--probe"], env={**environ, "PRUNECLI_MODEL": "demo"})
+    assert (demo.exit_code, "not probed: the embedded demo model" in demo.stdout) == (0, True)
