@@ -25,6 +25,11 @@ _RUSTUP_STARTS = frozenset(
 """Other names of rustup, which may be hard links or copies."""
 
 
+def can_be_passed(text: str) -> bool:
+    """Return whether a program can get this text as an argument or a variable."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def outside_path(path: str, folder: str) -> str:
     """Return the PATH without entries that are relative, lead through the folder, or hold only shims."""
     roots = _roots(folder)

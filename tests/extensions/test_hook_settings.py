@@ -64,7 +64,13 @@ def test_the_documented_form_is_read() -> None:
         ),
         (one(command=" "), "hooks.PreToolUse[0].hooks[0].command: expected a command, got a string"),
         (one(command=None), "hooks.PreToolUse[0].hooks[0].command: expected a command, got nothing"),
-        (one(command="a\0b"), "hooks.PreToolUse[0].hooks[0].command: expected a command, got a string"),
+        *(
+            (
+                one(command=unfit),
+                "hooks.PreToolUse[0].hooks[0].command: contains a character that cannot be passed to a program",
+            )
+            for unfit in ("a\0b", "echo \ud800")
+        ),
         *(
             (
                 one(timeout=wrong),

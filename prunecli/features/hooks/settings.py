@@ -17,6 +17,7 @@ from prunecli.tools.web.address import parsed
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_loopback
+from prunecli.util.programs import can_be_passed
 
 EVENTS: Mapping[str, str] = {
     "SessionStart": "source",
@@ -173,7 +174,9 @@ def _hook(event: str, matcher: str, one: Any, key: str) -> Hook | str:
 
 def _command(hook: Hook, one: Mapping[str, Any], key: str) -> Hook | str:
     command = one.get("command")
-    if not isinstance(command, str) or not command.strip() or "\0" in command:
+    if isinstance(command, str) and not can_be_passed(command):
+        return f"{key}.command: contains a character that cannot be passed to a program"
+    if not isinstance(command, str) or not command.strip():
         return f"{key}.command: expected a command, got {_kind(command)}"
     return replace(hook, command=command)
 

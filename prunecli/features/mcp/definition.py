@@ -15,6 +15,7 @@ from prunecli.model.messages import Json
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_loopback
+from prunecli.util.programs import can_be_passed
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
@@ -174,7 +175,7 @@ def text_problem(key: str, text: str) -> str:
 
     Values of headers and variables are never quoted, since they may be secrets.
     """
-    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+    if not can_be_passed(text):
         return "contains a character that cannot be passed to a program"
     table, _, name = key.partition(".")
     if table == "env" and not _VARIABLE_NAME.fullmatch(name):

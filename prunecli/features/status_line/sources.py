@@ -6,6 +6,7 @@ from prunecli.model.messages import Json
 from prunecli.runtime.claude_settings import claude_settings
 from prunecli.safety.scripts import scripts_of
 from prunecli.util.frozen import frozen
+from prunecli.util.programs import can_be_passed
 
 
 @frozen
@@ -32,7 +33,7 @@ def source_of(command: str, cwd: Path, home: Path) -> Source | None:
     for found in claude_settings("statusLine", cwd, home):
         line = found.value
         given = line.get("command") if isinstance(line, dict) and line.get("type") == "command" else None
-        if isinstance(given, str) and given and "\0" not in given:
+        if isinstance(given, str) and given and can_be_passed(given):
             every = line.get("refreshInterval") if isinstance(line, dict) else None
             owner, seconds = found.folder or home, max(1, every) if isinstance(every, int | float) else 0
             return Source(given, found.label, found.folder or cwd, owner, seconds)

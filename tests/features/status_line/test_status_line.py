@@ -167,6 +167,17 @@ async def test_nothing_runs_in_a_directory_that_is_not_trusted(tmp_path: Path) -
     await runtime.close()
 
 
+@pytest.mark.parametrize("given", ["echo \ud800", "a\0b", 7, ["sh"]])
+async def test_a_projects_command_that_cannot_run_is_none(tmp_path: Path, given: object) -> None:
+    (tmp_path / "work/.claude").mkdir(parents=True)
+    setting = {"statusLine": {"type": "command", "command": given}}
+    (tmp_path / "work/.claude/settings.json").write_text(json.dumps(setting))
+    runtime = start(tmp_path)
+    part = await run_once(runtime)
+    assert (part.source, runtime.opening) == (None, [])
+    await runtime.close()
+
+
 def test_a_line_keeps_its_colors_and_nothing_else_that_a_terminal_obeys() -> None:
     line = "\x1b[31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[2J\x1b]0;title\x07end\x9b2J\r"
     content = styled(line)
