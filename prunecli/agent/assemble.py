@@ -248,10 +248,11 @@ def cache_marks(context: Context, count: int, cut: int = 0, model: str = "") -> 
     stable = next((index for index in range(same - 1, -1, -1) if wire.role(index) == "user"), None)
     newest = last if count and wire.role(last) == "user" else None
     stored = wire.group_at(context.cache.stored(wire.items_before(same))) - 1
-    if same < last - 1 or (model and model != context.requested):
-        # Back on another branch, or to another model, which may have more, or less, of it.
+    switched = bool(model) and model != context.requested
+    if same < last - 1 or switched:
+        # Back on another branch, which may have more of it, or to another model, which may also have less.
         longest, _ = context.prompts.longest(context.digests(), model or context.requested, 0)
-        stored = longest - 1 if longest else stored
+        stored = longest - 1 if longest and switched else max(stored, longest - 1)
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
         marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}

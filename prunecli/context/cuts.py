@@ -32,7 +32,7 @@ def cut(view: View, head: Entry, call: ToolUse, texts: Sequence[LongText]) -> Ed
         f"[input pruned — {one.what}, ~{n:,} tokens{handle}]" for one, n in zip(texts, sizes, strict=True)
     ]
     text = without(call, texts, marks)
-    before, after = view.count(compact(call.input)), view.count(text)
+    before, after = view.count(call.name + compact(call.input)), view.count(call.name + text)
     return Edit("cut", head.seq, call.id, text, before, after) if after < before else None
 
 

@@ -236,7 +236,7 @@ STEP = st.tuples(st.sampled_from((*STEPS, "call", "call", "answer")), st.integer
 @given(st.lists(STEP, max_size=25))
 def test_what_no_longer_fits_is_what_the_endpoint_would_drop(steps: list[tuple[str, int]]) -> None:
     play = Play()
-    for what, pick in steps:
+    for what, pick in [*steps, *(("ask", 1), ("answer", 0)) * 2, ("old", 0)]:
         play.step(what, pick)
         assert sorted(play.context.unseen.dropped) == play.dropped(), what
 

@@ -11,7 +11,7 @@ from prunecli.config.references import chosen
 from prunecli.context.ledger import prun_applied
 from prunecli.context.state import Context
 from prunecli.context.view import View
-from prunecli.features.replay.prefix import PrefixCache
+from prunecli.features.replay.prefix import PrefixCache, blocks_of
 from prunecli.features.replay.script import script_of
 from prunecli.model.events import (
     AssistantMessage,
@@ -25,6 +25,7 @@ from prunecli.model.messages import Usage
 from prunecli.model.requests import PREAMBLE
 from prunecli.providers.tokenizer import SHIPPED
 from prunecli.session.importers.source import read_source
+from tests.context.test_cuts import CALLS, cut_all, talked
 from tests.laws.exact import SYSTEM, TOOLS, Endpoint, Piece, Played
 from tests.sessions import SESSIONS
 
@@ -129,3 +130,11 @@ def test_another_model_shares_nothing_and_the_first_finds_its_prefix_again() -> 
         cache.lay_out(context, model)
         usages.append(cache.sent(now, now).cache_read_input_tokens)
     assert usages == [0, 0, 5_000, 0]
+
+
+def test_a_cut_call_is_as_many_blocks_as_before() -> None:
+    talk, head = talked(*CALLS)
+    items = talk.context.counts.items
+    before = blocks_of(items[head])
+    cut_all(talk, head)
+    assert blocks_of(items[head]) == before == 2 * len(CALLS)

@@ -90,7 +90,7 @@ class Recorded:
         path: str = ""
         command: str = ""
 
-    def __init__(self, name: str, live: "Live", *, parallel: bool) -> None:
+    def __init__(self, name: str, live: "Live", *, parallel: bool = False) -> None:
         self.name = name
         self.parallel = parallel
         self._live = live
@@ -174,6 +174,12 @@ def replies(records: Sequence[Record]) -> list[Reply]:
     ]
 
 
+def names_of(records: Sequence[Record], *, recall: bool = True) -> list[str]:
+    """The tools of a session."""
+    names = {call.name for record in records for call in tool_uses(getattr(record.event, "content", ()))}
+    return sorted({*names, *(["recall"] * recall)})
+
+
 def sets_of(setting: Setting) -> tuple[str, ...]:
     """A setting of a replay as options of the program."""
     return (
@@ -211,9 +217,8 @@ async def lived(
         provider = AnthropicProvider(Address(api_key="sk-ant-test", base_url=endpoint.base_url))
         runtime = start(folder, sets=(*SETS, *sets), provider=around(provider), clock=clock)
         live = Live(records, runtime, clock, acts or {})
-        names = {call.name for record in records for call in tool_uses(getattr(record.event, "content", ()))}
         runtime.tools = {
-            name: Recorded(name, live, parallel=parallel) for name in sorted({*names, *(["recall"] * recall)})
+            name: Recorded(name, live, parallel=parallel) for name in names_of(records, recall=recall)
         }
         try:
             await live.run()

@@ -201,10 +201,15 @@ def blocks_of(item: Item) -> int:
     """Return the number of blocks that the model sees of an item."""
     blocks = len(item.memos)
     if not item.hidden:
-        blocks += sum([1 if part.seq in item.edits else _sent_blocks(part) for part in item.parts])
+        blocks += sum([1 if _is_replaced(item, part) else _sent_blocks(part) for part in item.parts])
         if item.silent and isinstance(item.head.event, AssistantMessage):
             blocks -= thinking_blocks(item.head.event.content)
     return blocks
+
+
+def _is_replaced(item: Item, part: Entry) -> bool:
+    """Return whether one text stands for an entry. A cut shortens calls, which stay."""
+    return (edit := item.edits.get(part.seq)) is not None and edit.kind != "cut"
 
 
 def _sent_blocks(entry: Entry) -> int:
