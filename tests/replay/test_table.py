@@ -58,7 +58,7 @@ def test_a_narrow_terminal_gets_the_table_in_parts_and_whole_words() -> None:
     assert max(map(len, said)) <= 60
     at = said.index("strategy     cost  + edits  + any  tokens  peak")
     assert said[at + 2 : at + 5] == ["auto        0.625    0.625  0.625     120    40", "", said[at + 4]]
-    assert said[at + 4].split() == ["strategy", "breaks", "pruned", "spilled", "regret"]
+    assert said[at + 4].split() == ["strategy", "breaks", "pruned", "shortened", "quoted"]
     assert said[at + 6].split() == ["auto", "0", "10", "6", "4/2"]
     assert "5m cache" in said
 

@@ -164,10 +164,10 @@ def ratio(value: float, base: float) -> float:
 _LENGTHS = ((20, "to 20"), (80, "21 to 80"), (1 << 62, "over 80"))
 _LEGEND = (
     "cost: relative to no pruning · + edits, + any: plus fetching what an edit, or any answer, quotes later",
-    "breaks: requests that wrote cached content again · spilled: long results sent in part · "
-    "regret: removed texts that anything, or an edit, quotes later",
+    "breaks: requests that wrote cached content again · shortened: long results sent in part · "
+    "quoted: removed texts that anything, or an edit, quotes later",
 )
-HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "spilled", "regret")
+HEAD = ("strategy", "cost", "+ edits", "+ any", "tokens", "peak", "breaks", "pruned", "shortened", "quoted")
 
 
 @frozen
