@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from prunecli.agent.journal import Journal
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.tokens import from_words
-from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason
+from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason, Prepared
 from prunecli.model.messages import Text, Usage
 from prunecli.model.requests import Request
 from prunecli.model.signals import (
     Notice,
     RetryScheduled,
+    Signal,
     StreamDiscarded,
     StreamStarted,
     TextDelta,
@@ -34,7 +35,8 @@ SUMMARY_TRIES = 3
 
 @dataclass(slots=True)
 class Attempts:
-    """The request attempts of one run. `spent` is called with the usage of attempts without an answer."""
+    """The request attempts of one run. `spent` is called with the usage of attempts without an answer. If `is_quiet`,
+    the readers of the session hear nothing of them."""
 
     session: Journal
     provider: Provider
@@ -42,6 +44,7 @@ class Attempts:
     sleep: Sleep = asyncio.sleep
     jitter: Callable[[], float] = lambda: 0.5
     spent: Callable[[Usage], None] = lambda _: None
+    is_quiet: bool = False
     _model: str = ""
     _partial: list[str] = field(default_factory=list)
     _received: list[str] = field(default_factory=list)
@@ -55,7 +58,7 @@ class Attempts:
         while True:
             streamed = False
             try:
-                self.session.tell(StreamStarted())
+                self._tell(StreamStarted())
                 async for event in self.provider.stream(request):
                     if isinstance(event, Response):
                         self._forget()
@@ -65,12 +68,12 @@ class Attempts:
                         continue
                     streamed = True
                     self._receive(event)
-                    self.session.tell(event)
+                    self._tell(event)
                 raise AssertionError("a provider's stream ended without a response")
             except ProviderError as error:
                 self.bill("summary" if summary else "cut", self._so_far)
                 if streamed:
-                    self.session.tell(StreamDiscarded())
+                    self._tell(StreamDiscarded())
                 wait = self.retry.wait(error, attempt, streamed=streamed, jitter=self.jitter())
                 if request.compaction and isinstance(error, NoSummaryNow) and attempt >= SUMMARY_TRIES:
                     wait = None
@@ -78,8 +81,8 @@ class Attempts:
                     error.hint = self.retry.hint(error)
                     raise
                 if attempt == 1 and error.hint:
-                    self.session.tell(Notice(f"{error.message}; {error.hint}", "warning"))
-                self.session.tell(RetryScheduled(attempt, wait, error.message))
+                    self._tell(Notice(f"{error.message}; {error.hint}", "warning"))
+                self._tell(RetryScheduled(attempt, wait, error.message))
                 await self.sleep(wait)
                 attempt += 1
 
@@ -99,11 +102,15 @@ class Attempts:
         """Record the usage of a summary that was stopped by the user or cut off by another error."""
         self.bill("summary", self._so_far)
 
-    def bill(self, reason: BilledReason, usage: Usage) -> None:
+    def bill(self, reason: BilledReason, usage: Usage, prepared: Prepared | None = None) -> None:
         self._forget()
-        if usage.prompt_tokens:
+        if usage.prompt_tokens or prepared:
             self.spent(usage)
-            self.session.keep(AttemptBilled(self._model, usage, reason))
+            self.session.keep(AttemptBilled(self._model, usage, reason, prepared=prepared))
+
+    def _tell(self, signal: Signal) -> None:
+        if not self.is_quiet:
+            self.session.tell(signal)
 
     def _receive(self, event: TextDelta | ThinkingDelta | ToolCallDelta) -> None:
         if isinstance(event, TextDelta):

@@ -154,9 +154,12 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         return stop
     if inbox.notices:
         return Steer(inbox.notices)
+    may_compact = limits.compacted_at < last_word(context)
+    if context.ahead.ready and may_compact and (plan := policy.compact(context)) and plan.ready:
+        return Compact(plan)  # before prunes change what it was made of
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))
-    if (plan := policy.compact(context)) and limits.compacted_at < last_word(context):
+    if may_compact and (plan := policy.compact(context)):
         instead = policy.instead_of(context, plan)
         return Prune(tuple(instead)) if instead else Compact(plan)
     if relief := policy.relief(context):

@@ -38,8 +38,9 @@ from prunecli.agent.journal import Journal
 from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
-from prunecli.agent.summaries import WHOLE, FailedSummaries, record_summary, unfinished
-from prunecli.context.compaction import CompactionPlan, last_word, signed_summary
+from prunecli.agent.summaries import WHOLE, FailedSummaries, record_summary, summary_in, unfinished
+from prunecli.context.compaction import CompactionPlan, last_word, prepared_of
+from prunecli.context.economics import Market
 from prunecli.context.repair import (
     leave_out_images,
     named_entry,
@@ -57,7 +58,7 @@ from prunecli.model.events import (
     RunEnded,
     UserMessage,
 )
-from prunecli.model.messages import OTHER_WIRE, Usage, plain_text
+from prunecli.model.messages import OTHER_WIRE, Usage
 from prunecli.model.requests import COMPACTION, MAX_BODY_BYTES, Request
 from prunecli.model.signals import Notice, SummaryEnded, SummaryStarted
 from prunecli.plugins.features import available
@@ -352,6 +353,8 @@ class Run:
         """
         context, why = self.session.context, ""
         self._foretell(plan)
+        if ready := plan.ready:
+            return replace(plan.event(context, ready.text, ready.block), model=self.model().name)
 
         async def ask(policy: Policy) -> Request:
             nonlocal plan
@@ -370,9 +373,7 @@ class Run:
                     raise
                 why = refused.message
             else:
-                block = signed_summary(response.content) if plan.by_endpoint else None
-                text = str(block["content"]) if block else plain_text(response.content)
-                flaw = unfinished(response.stop_reason) or ("" if text.strip() else "the summary is empty")
+                block, text, flaw = summary_in(response, by_endpoint=plan.by_endpoint)
                 if (block or not plan.by_endpoint) and not flaw:
                     event = plan.event(context, text, block)
                     if event.tokens_after < event.tokens_before:
@@ -390,6 +391,28 @@ class Run:
     def _foretell(self, plan: CompactionPlan) -> None:
         if thinking := plan.thinking(self.session.context):
             self.session.tell(Notice(f"In the turns that stay, this {thinking}"))
+
+
+async def prepare_summary(
+    attempts: Attempts, model: ModelSettings, plan: CompactionPlan, market: Market
+) -> str:
+    """Ask for a summary, and record it as paid for and not in effect. Return why there is none.
+
+    What it cost is recorded if it is stopped or of no use, too.
+    """
+    context = attempts.session.context
+    ask = compaction_request if plan.by_endpoint else summary_request
+    try:
+        response = await attempts.until_answered(ask(context, model, plan, market), summary=True)
+    except ProviderError as error:
+        return error.message
+    finally:
+        attempts.stopped_summary()
+    block, text, flaw = summary_in(response, by_endpoint=plan.by_endpoint)
+    if plan.by_endpoint and not block:
+        flaw = flaw or f"the endpoint made no summary ({response.stop_reason})"
+    attempts.bill("summary", response.usage, None if flaw else prepared_of(context, plan, text, block))
+    return flaw
 
 
 def _answer(response: Response, request: Request, model: str, duration_ms: int) -> AssistantMessage:

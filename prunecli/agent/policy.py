@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from prunecli.agent.on_return import OnReturn, ahead_options, on_return
 from prunecli.context.compaction import (
     CompactionPlan,
     due,
@@ -14,7 +15,7 @@ from prunecli.context.compaction import (
 )
 from prunecli.context.compaction import Options as Compaction
 from prunecli.context.counted import parts_of
-from prunecli.context.economics import Gate, Market, Rates, cold
+from prunecli.context.economics import Gate, Market
 from prunecli.context.expectations import SUMMARY_TOKENS, Expectations
 from prunecli.context.item_order import covers
 from prunecli.context.ledger import Ledger, ledger, prun_applied
@@ -26,7 +27,7 @@ from prunecli.context.state import Context
 from prunecli.context.strategy import Chosen, Proposal, propose_all
 from prunecli.context.view import View
 from prunecli.model.events import CompactionApplied, PrunApplied, PruneSource, ToolResult
-from prunecli.util.figures import money, share, short
+from prunecli.util.figures import share, short
 from prunecli.util.lazy import lazy
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ HELD = "pruning.held"
 """The setting that records a hold by a hook: strategies' prunes wait until the next user message after the recorded
 one."""
 _UNTIL_PROMPT = "prunes wait until your next prompt"
-_RETURN_TURNS = 2
-"""The newest user turns that a summary on return keeps: the new prompt, and the turn before it."""
 MAX_REPEATS = 5
 """The number of identical calls with identical results in a row after which a run stops."""
 
@@ -62,30 +61,6 @@ class Waiting(NamedTuple):
     @property
     def words(self) -> str:
         return f"{self.what}: {self.why}" if self.why else self.what
-
-
-class OnReturn(NamedTuple):
-    """A summary before a cold context is sent again: its plan, the tokens of context without it and with it, and its
-    request, in tokens of uncached input. `rates` are in USD per million tokens if the market has prices."""
-
-    plan: CompactionPlan
-    tokens: int
-    left: int
-    summary: float
-    rates: Rates
-
-    def words(self, market: Market, key: str) -> tuple[str, ...]:
-        """Return the offer, the most important part first. `key` summarizes, "" for none."""
-        how = f"{key} summarizes" if key else "/compact summarizes"
-        if market.read is None:
-            return f"The cache expired: {short(self.tokens)} to send again. {how} first", "Enter sends"
-        write, read = self.rates.write / 1e6, self.rates.read / 1e6
-        first = money(self.summary / 1e6 + self.left * write)
-        return (
-            f"The cache expired: {short(self.tokens)} to send again, ~{money(self.tokens * write)}. {how} first",
-            f"~{first}, then {money(self.left * read)} a request instead of {money(self.tokens * read)}",
-            "Enter sends",
-        )
 
 
 class Policy(NamedTuple):
@@ -253,27 +228,8 @@ class Policy(NamedTuple):
         return self.plan_compaction(context, "")
 
     def on_return(self, context: Context) -> OnReturn | None:
-        """Return the summary that costs less than sending a long, cold context again; None if there is none.
-
-        It costs one read of the context without a cache, and its output. Without it, all is written to the cache, and
-        read by each further request. It keeps the newest turns only: no cache is left to keep.
-        """
-        numbers, market = self.expectations, self.market
-        if self.compaction.on_return == "off" or numbers is None or not self.can_compact(context):
-            return None
-        tokens, is_cold = context.counts.context_tokens, context.last_response and cold(context, market)
-        if not is_cold or tokens < numbers.return_tokens or in_tool_round(context):
-            return None
-        options = replace(self.compaction, keep_first_turns=0, keep_recent_turns=_RETURN_TURNS)
-        plan = plan_compaction(context, options, self.window, by_endpoint=self.compacts)
-        if plan is None or not is_worth_asking(context, plan):
-            return None
-        rates, left = market.rates_for(tokens), plan.expected(context, numbers.summary_tokens).tokens_after
-        carried = rates.write + rates.read * numbers.further(context.requests)
-        summary = tokens * market.plain(rates) + numbers.summary_tokens * rates.output
-        if summary + left * carried >= tokens * carried:
-            return None
-        return OnReturn(plan, tokens, left, summary, rates)
+        """Return the summary that costs less than sending a long, cold context again; None if there is none."""
+        return on_return(self, context)
 
     def plan_compaction(self, context: Context, focus: str) -> CompactionPlan | None:
         """Return the compaction that `/compact` would make, whether due or not; None if it can gain nothing."""
@@ -305,7 +261,8 @@ class Policy(NamedTuple):
 
     def cut(self, context: Context) -> int:
         """Return the number of messages that a summary by the endpoint would replace now; 0 for none."""
-        return next_cut(context, self.compaction, self.window) if self.compacts else 0
+        options = ahead_options(self.compaction) if self.compaction.ahead else self.compaction
+        return next_cut(context, options, self.window) if self.compacts else 0
 
     def instead_of(self, context: Context, plan: CompactionPlan) -> list[PrunApplied]:
         """Return the strategies' prunes that make a due compaction unnecessary; empty if it costs less.

@@ -1,11 +1,14 @@
 """Which summaries may become the memory of a session, and when no more are requested."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prunecli.agent.assemble import ModelSettings
 from prunecli.agent.journal import Journal
+from prunecli.context.compaction import signed_summary
 from prunecli.model.events import CompactionApplied, Event, PrunApplied, SettingChanged
+from prunecli.model.messages import Json, plain_text
+from prunecli.providers.provider import Response
 from prunecli.util.sanitize import one_line
 
 MAX_FAILED = 3
@@ -25,6 +28,13 @@ def unfinished(stop_reason: str) -> str:
     if stop_reason in (*WHOLE, "compaction"):
         return ""
     return f"the summary {_UNFINISHED.get(stop_reason, f'is not complete ({one_line(stop_reason)[:40]})')}"
+
+
+def summary_in(response: Response, *, by_endpoint: bool) -> tuple[Mapping[str, Json] | None, str, str]:
+    """Return the endpoint's block, the text, and why it can't replace messages, of an answer with a summary."""
+    block = signed_summary(response.content) if by_endpoint else None
+    text = str(block["content"]) if block else plain_text(response.content)
+    return block, text, unfinished(response.stop_reason) or ("" if text.strip() else "the summary is empty")
 
 
 @dataclass(frozen=True, slots=True)

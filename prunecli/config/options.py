@@ -215,6 +215,11 @@ class Compaction:
         "A summary on return to a long session whose cache expired, if it costs less: offer, auto or off.",
         ALLOWED,
     ] = "offer"
+    ahead: Annotated[
+        bool,
+        "Prepare that summary shortly before the cache expires, when it is cheap. On the screen only.",
+        Refused("it spends money while you are away"),
+    ] = False
 
 
 @frozen

@@ -20,7 +20,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.item_order import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import CHARS_PER_TOKEN, words_of
-from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
+from prunecli.model.events import AssistantMessage, CompactionApplied, Prepared, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text, Usage
 from prunecli.model.requests import COMPACTION
 from prunecli.util.figures import counted
@@ -51,6 +51,7 @@ class Options:
     keep_recent_turns: int = 4
     keep_user_chars: int = 20_000
     on_return: Literal["offer", "auto", "off"] = "offer"
+    ahead: bool = False
 
     def limit(self, window: int) -> int:
         """Return the limit of context tokens, no larger than the window."""
@@ -66,7 +67,7 @@ class CompactionPlan:
     """The range to summarize: after entry `head_end` and before `tail_start`, both kept.
 
     `words` are the user's messages in that range, kept verbatim up to a limit. With `by_endpoint`, the endpoint makes
-    the summary.
+    the summary. `ready` is the summary, if it was prepared before.
     """
 
     head_end: int
@@ -74,6 +75,7 @@ class CompactionPlan:
     words: str
     focus: str = ""
     by_endpoint: bool = False
+    ready: Prepared | None = None
 
     def cut(self, context: Context) -> int:
         """Return the number of messages before the first one that is kept."""
@@ -124,6 +126,8 @@ class CompactionPlan:
 
     def expected(self, context: Context, tokens: int) -> CompactionApplied:
         """Return the event for a summary of this many tokens, to tell its effect before there is one."""
+        if self.ready:
+            return self.event(context, self.ready.text, self.ready.block)
         text = "x" * round(CHARS_PER_TOKEN * tokens / context.counts.scale.ratio)
         block: dict[str, Json] = {"type": COMPACTION, "content": text, "signature": "expected"}
         event = self.event(context, text, block if self.by_endpoint else None)
@@ -141,6 +145,34 @@ class CompactionPlan:
 
 def _impact(context: Context, event: CompactionApplied) -> "Impact":
     return impact.impact(context, [event], economics.Market())
+
+
+def prepared_plan(context: Context, model: str, *, by_endpoint: bool) -> CompactionPlan | None:
+    """Return the use of the summary that was prepared; None if there is none, or if what it covers is gone.
+
+    The endpoint's own needs the model that made it, and unchanged messages in its range: else later thinking is lost.
+    """
+    if context.ahead.ready is None:
+        return None
+    made_by, ready = context.ahead.ready
+    if ready.head_end >= ready.tail_start:
+        return None
+    kept = context.entries.get(ready.tail_start)
+    if kept is None or kept.kind == "summary" or not context.is_shown(kept.seq):
+        return None
+    plan = CompactionPlan(ready.head_end, ready.tail_start, ready.words, "", ready.block is not None, ready)
+    if ready.block is None:
+        return plan
+    accepts = by_endpoint and made_by == model and render.is_signed(ready.block)
+    return plan if accepts and context.digests()[plan.cut(context)].hex() == ready.sha256 else None
+
+
+def prepared_of(
+    context: Context, plan: CompactionPlan, text: str, block: Mapping[str, Json] | None
+) -> Prepared:
+    """Return the summary of a plan's range, to be recorded for later."""
+    sha256 = context.digests()[plan.cut(context)].hex() if block else ""
+    return Prepared(text, plan.head_end, plan.tail_start, plan.words, block, sha256)
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

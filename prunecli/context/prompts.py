@@ -42,7 +42,8 @@ class Prompts:
                     self._answered(self._sent, usage, record.timestamp)
                     self._sent = None
             case CompactionApplied(model=model, usage=usage) | AttemptBilled(model, usage, "summary"):
-                self._read(model, usage, record.timestamp)
+                if usage.prompt_tokens:  # else it was prepared, or another program made it
+                    self._read(model, usage, record.timestamp)
             case _:
                 pass
 

@@ -25,7 +25,7 @@ from prunecli.model.messages import Json, Usage
 from prunecli.model.notes import typed
 from prunecli.util.frozen import frozen
 
-Kind: TypeAlias = Literal["answer"] | BilledReason
+Kind: TypeAlias = Literal["answer", "prepared"] | BilledReason
 _RESPONSES = AssistantMessage | AttemptBilled | CompactionApplied
 Price = Callable[[str, Usage], float | None]
 """The USD cost of a model's usage; None if the price is unknown."""
@@ -133,8 +133,8 @@ def paid(
 
 def _kind(event: AssistantMessage | AttemptBilled | CompactionApplied) -> Kind:
     match event:
-        case AttemptBilled(reason=reason):
-            return reason
+        case AttemptBilled(reason=reason, prepared=prepared):
+            return "prepared" if prepared else reason
         case CompactionApplied():
             return "summary"
         case AssistantMessage():
@@ -280,13 +280,13 @@ WORDS_CHARS = 200
 class BilledTurn:
     """A prompt with its cost. `number` counts prompts from 1; 0 is the part before the first prompt. `words` are the
     beginning of the prompt. `effects` are those of pruning on each response, None if a price is unknown.
-    `is_compaction`: the requests for summaries after this prompt."""
+    `summaries`: the requests for summaries after this prompt, made at once or prepared; "" for all others."""
 
     number: int = 0
     words: str = ""
     responses: list[Paid] = field(default_factory=list)
     effects: list[Effect | None] = field(default_factory=list)
-    is_compaction: bool = False
+    summaries: Literal["", "summary", "prepared"] = ""
 
 
 def turns(
@@ -295,15 +295,16 @@ def turns(
     """Return the turns with a response, oldest first. A steering message belongs to the turn that it steers."""
     prompts = [record for record in records if _is_prompt(record)]
     seqs = [record.seq for record in prompts]
-    found: dict[tuple[int, bool], BilledTurn] = {}
+    found: dict[tuple[int, str], BilledTurn] = {}
     for one, effect in zip(responses, effects, strict=True):
         number = bisect_right(seqs, one.seq)
-        key = number, one.kind == "summary"
+        summaries = one.kind if one.kind in ("summary", "prepared") else ""
+        key = number, summaries
         turn = found.get(key)
         if turn is None:
             event = prompts[number - 1].event if number else None
             words = typed(event)[:WORDS_CHARS] if isinstance(event, UserMessage) else ""
-            turn = found[key] = BilledTurn(number, " ".join(words.split()), is_compaction=key[1])
+            turn = found[key] = BilledTurn(number, " ".join(words.split()), summaries=summaries)
         turn.responses.append(one)
         turn.effects.append(effect)
     return [found[number] for number in sorted(found)]

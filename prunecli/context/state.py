@@ -26,7 +26,7 @@ from prunecli.context.lost_thinking import LostThinking
 from prunecli.context.memo import Memo
 from prunecli.context.prompts import Prompts
 from prunecli.context.prune_history import PruneHistory
-from prunecli.context.summarized import Replaced, compact, take_back
+from prunecli.context.summarized import Ahead, Replaced, compact, take_back
 from prunecli.context.thoughts import PREAMBLE_PLACE, Place, Thoughts, before_all, form_of, thinks
 from prunecli.context.todo_list import newest
 from prunecli.context.tokens import TokenCounter
@@ -85,7 +85,7 @@ class Context:
         """The endpoint's id of the last response, if it was recorded."""
         self.counts, self.thoughts = TokenCounts(counter, factor_of), Thoughts(partial(thinks, self))
         self.prune_history, self.unseen, self.cache = PruneHistory(), LostThinking(self), Cache(self)
-        self.prompts, self.fixed = Prompts(), Fixed(self)
+        self.prompts, self.fixed, self.ahead = Prompts(), Fixed(self), Ahead()
         self._lineage, self._preamble_digest = Lineage(), self.preamble.digest()
         self._clear()
 
@@ -207,6 +207,7 @@ class Context:
             self.prune_history.before(record, self)
         self.unseen.before(record)
         self.prompts.apply(record)
+        self.ahead.apply(record)
         match record.event:
             case Rewound(to_seq):
                 self._rewind(record.seq, to_seq)
@@ -219,8 +220,7 @@ class Context:
             case SessionStarted() as started:
                 self.started = started
                 self.counts.model(started.model, record.seq)
-            case AttemptBilled() | FilesSaved() | RunEnded():
-                # concerns files, the bill or the run, so it belongs to no branch
+            case AttemptBilled() | FilesSaved() | RunEnded():  # of the bill, files or the run: of no branch
                 self.last_response = self.cache.billed(record) or self.last_response
             case _:
                 self._lineage.append(record)

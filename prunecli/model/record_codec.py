@@ -30,6 +30,7 @@ from prunecli.model.events import (
     FilesSaved,
     Origin,
     Pinned,
+    Prepared,
     PrunApplied,
     PruneSource,
     PrunReverted,
@@ -142,9 +143,10 @@ def _payload(event: Event) -> dict[str, Json]:
             return {**fields, "usage": usage_to_json(event.usage), **made}
         case PrunReverted(seqs, requires):
             return {"seqs": seqs, **({"requires": requires} if requires else {})}
-        case AttemptBilled(model, usage, reason, child):
+        case AttemptBilled(model, usage, reason, child, prepared):
             of_task = {} if child is None else {"child": child}
-            return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task}
+            ahead = {"prepared": _plain(prepared)} if prepared else {}
+            return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task, **ahead}
         case Unknown(_, payload):
             return dict(payload)
         case RunEnded(reason, error):
@@ -177,6 +179,24 @@ def _attached_of(payload: Mapping[str, Json]) -> Attached | None:
 def _spilled_of(payload: Mapping[str, Json]) -> Spilled | None:
     given = fields.part(payload, "spilled")
     return Spilled(fields.whole(given, "tokens"), fields.text(given, "shown")) if given else None
+
+
+def _plain(prepared: Prepared) -> dict[str, Json]:
+    return {name: getattr(prepared, name) for name in Prepared.__match_args__}
+
+
+def _prepared_of(payload: Mapping[str, Json]) -> Prepared | None:
+    given = fields.optional_part(payload, "prepared")
+    if given is None:
+        return None
+    return Prepared(
+        fields.text(given, "text"),
+        fields.whole(given, "head_end"),
+        fields.whole(given, "tail_start"),
+        fields.text(given, "words", ""),
+        fields.optional_part(given, "block"),
+        fields.text(given, "sha256", ""),
+    )
 
 
 def _reported(event: AssistantMessage) -> dict[str, Json]:
@@ -272,6 +292,7 @@ _READERS: dict[str, _Read] = {
         fields.usage(p),
         cast("BilledReason", fields.text(p, "reason", "cut")),
         fields.optional_part(p, "child"),
+        _prepared_of(p),
     ),
     "FilesSaved": lambda p: FilesSaved(
         fields.tree(p, "tree"),
@@ -309,6 +330,7 @@ _PART_KEYS: dict[str, frozenset[str] | None] = {
     "touches": frozenset(Touches.__match_args__),
     "spilled": frozenset(Spilled.__match_args__),
     "attached": frozenset(Attached.__match_args__),
+    "prepared": frozenset(Prepared.__match_args__),
     "content": None,
 }
 _PARTS = {

@@ -6,10 +6,14 @@ from importlib import import_module
 from os import urandom
 from typing import TYPE_CHECKING
 
+from prunecli.agent.attempts import Attempts
 from prunecli.agent.execute import Executor
 from prunecli.agent.hooks import Recordable
-from prunecli.agent.loop import Run
+from prunecli.agent.loop import Run, prepare_summary
+from prunecli.agent.retry import RetryPolicy
+from prunecli.context.compaction import CompactionPlan
 from prunecli.model.events import UserMessage
+from prunecli.model.messages import Usage
 from prunecli.model.notes import typed
 from prunecli.model.signals import SessionEvent, ToolCallDelta
 from prunecli.runtime.counting import Measuring
@@ -82,6 +86,17 @@ def run_of(host: Host) -> Run:
     run.attach = None if host.who else attach
     run.hooks = executor.hooks = host.parts.hooks()
     return run
+
+
+async def prepare(host: Host, plan: CompactionPlan) -> str:
+    """Ask once for a summary in the background, showing nothing of it, and record it as paid for and not in effect.
+    Return why there is none."""
+
+    def spent(usage: Usage) -> None:
+        host.spending.spent += host.choices.price("", usage)
+
+    attempts = Attempts(host.session, host.provider, RetryPolicy(1, 1), spent=spent, is_quiet=True)
+    return await prepare_summary(attempts, host.choices.model_settings, plan, host.policy.market)
 
 
 def _jitter() -> float:

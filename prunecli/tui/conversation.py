@@ -134,6 +134,7 @@ class Conversation:
     # The session ---------------------------------------------------------------------------------------------
 
     def show_session(self, session: Session) -> None:
+        self.runs.stop_preparing()
         self._bridge.follow(session)
         self._show_all()
         for notice in session_notices(self.runtime, session):
@@ -219,11 +220,10 @@ class Conversation:
         self._figures.show_waiting()
 
     def tick(self) -> None:
-        """Update the age of the cache and what features show, offer a summary, retry a failed write, and follow a
-        session that another program writes. Called once a second."""
+        """Update the age of the cache and what features show, offer or prepare a summary, retry a failed write, and
+        follow a session that another program writes. Called once a second."""
         follow(self.runtime.session)
         self.runs.tick()
-        self.runs.offer_summary()
         self._figures.show_cache()
         self._figures.show_above()
 

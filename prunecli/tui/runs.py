@@ -11,8 +11,10 @@ from typing import Any
 from textual.worker import Worker
 
 from prunecli.agent.decide import Done
+from prunecli.agent.on_return import ahead
 from prunecli.agent.oversized import PromptTooLarge
 from prunecli.commands.command import WORKING
+from prunecli.context.compaction import CompactionPlan
 from prunecli.context.economics import cold
 from prunecli.front.presentation.activity import SUMMARIZING
 from prunecli.front.presentation.entries import Level, Origin, Prompt, ToolCall, ToolState
@@ -24,6 +26,7 @@ from prunecli.model.messages import Text
 from prunecli.model.notes import typed
 from prunecli.model.signals import SessionEvent
 from prunecli.runtime import Runtime
+from prunecli.runtime.running import prepare
 from prunecli.runtime.user_shell import shell
 from prunecli.session.running_call import USER_COMMAND
 from prunecli.session.session import Session
@@ -40,12 +43,15 @@ from prunecli.util.errors import (
     StorageFailed,
     ToolError,
 )
+from prunecli.util.figures import money
 
 TRY_AGAIN = "Press Enter on an empty prompt to try again"
 GOES_ON = "Resumes automatically; Enter on an empty prompt to retry now, Esc to stop waiting"
 SAY_AGAIN = "Enter to send again"
 UNSEEN = "not shown to the model"
 UNSAVED = "not saved yet"
+AWAY_MS = 30_000
+"""How long nothing was typed before somebody is taken to be away."""
 
 
 class Runs:
@@ -68,6 +74,12 @@ class Runs:
         self.loading = False
         self._offered: int | None = None
         """The last response before the cold cache for which a summary was offered."""
+        self._preparing: Worker[None] | None = None
+        self._unprepared: Session | None = None
+        """The session in which a summary could not be prepared."""
+        self._draft: str | None = None
+        self._drafted_at = 0
+        """When the draft last changed, in unix ms."""
         self._idle = asyncio.Event()
 
     @property
@@ -152,6 +164,7 @@ class Runs:
 
     def _begin(self, run: Coroutine[Any, Any, None]) -> None:
         self.can_go_on = self._stalled = False
+        self.stop_preparing()
         self._planning.withdraw()
         self._worker = self._front.run(run, "run")
 
@@ -223,7 +236,7 @@ class Runs:
         except StorageFailed as error:
             self._front.complain(error)
 
-    def offer_summary(self) -> None:
+    def _offer_summary(self) -> None:
         """Say, once for each time the cache expires, that a summary costs less than sending a long session again."""
         context, policy = self._runtime.session.context, self._runtime.policy
         if self.busy or self._offered == context.last_response or policy.compaction.on_return != "offer":
@@ -233,6 +246,43 @@ class Runs:
             if found := policy.on_return(context):
                 words = found.words(policy.market, self._front.prompt.keys.hint("summarize"))
                 self._front.hint(GAP.join(words), seconds=None)
+
+    def _prepare_summary(self) -> None:
+        """Prepare a summary of a long session whose cache is about to expire, if nobody is there.
+        Where one failed or was stopped, no other is tried."""
+        runtime = self._runtime
+        policy, session, draft = runtime.policy, runtime.session, self._front.prompt.typed
+        if not policy.compaction.ahead or self.busy or session is self._unprepared or session.read_only:
+            return
+        now = policy.market.now or 0
+        if draft != self._draft:
+            self._draft, self._drafted_at = draft, now
+        found = ahead(policy, session.context) if now - self._drafted_at >= AWAY_MS else None
+        limit, spent = runtime.run_limits.max_cost, runtime.spending.spent
+        if found and not runtime.unfinished and found.fits(policy.market, limit, spent):
+            self._unprepared = session
+            self._preparing = self._front.run(self._prepare(found.plan), "ahead")
+
+    async def _prepare(self, plan: CompactionPlan) -> None:
+        before = self._runtime.bill.cost
+        try:
+            why = await prepare(self._runtime, plan)
+        except PrunecliError as error:
+            self._front.complain(error)
+            return
+        spent = self._runtime.bill.cost - before
+        if why:
+            paid = f", but cost {money(spent)}" if spent else ""
+            self._front.say(f"No summary was prepared{paid}: {why}", Level.WARNING)
+        else:
+            self._unprepared = None
+            said = f"Prepared a summary for {money(spent)}, in case you come back after the cache expires"
+            self._front.say(said)
+
+    def stop_preparing(self) -> None:
+        if self._preparing is not None:
+            self._preparing.cancel()
+            self._preparing = None
 
     def summarize(self) -> None:
         """Summarize a long, cold session before it is sent again."""
@@ -257,6 +307,9 @@ class Runs:
         return True
 
     def tick(self) -> None:
+        """Retry a failed write, and offer or prepare a summary. Called once a second."""
+        self._offer_summary()
+        self._prepare_summary()
         if self._stalled and not self.busy and (self._looking is None or self._looking.is_finished):
             self._looking = self._front.run(self._look(), "mend")
 

@@ -22,8 +22,10 @@ def test_each_response_is_in_one_turn_in_order(records: list[Record]) -> None:
     found = turns(records, responses, changes)
     assert sorted((one for turn in found for one in turn.responses), key=lambda one: one.seq) == responses
     assert sum(len(turn.effects) for turn in found) == len(changes)
-    assert all(turn.is_compaction == (one.kind == "summary") for turn in found for one in turn.responses)
-    keys = [(turn.number, turn.is_compaction) for turn in found]
+    assert all(
+        (turn.summaries == "summary") == (one.kind == "summary") for turn in found for one in turn.responses
+    )
+    keys = [(turn.number, turn.summaries) for turn in found]
     assert keys == sorted(set(keys))
 
 

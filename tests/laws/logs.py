@@ -15,6 +15,7 @@ from prunecli.model.events import (
     Event,
     FilesSaved,
     Pinned,
+    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -149,7 +150,10 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
             log.add(RequestSent("m", 10, "00"))
         case "billed":
             usage = Usage(draw(LINES), draw(LINES), draw(st.sampled_from([None, 0, 900])))
-            log.add(AttemptBilled("m", usage, draw(st.sampled_from(["cut", "stopped", "summary"]))))
+            places = st.integers(-1, len(log.records) + 1)
+            ready = Prepared("The gist.", draw(places), draw(places)) if draw(st.booleans()) else None
+            reason = "summary" if ready else draw(st.sampled_from(["cut", "stopped", "summary"]))
+            log.add(AttemptBilled("m", usage, reason, prepared=ready))
         case "saved":
             moment = draw(st.sampled_from(["before", "after"]))
             log.add(

@@ -24,6 +24,7 @@ from prunecli.model.events import (
     CompactionApplied,
     FilesSaved,
     Pinned,
+    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -116,6 +117,9 @@ def every_kind() -> list[Record]:
             ),
         ),
         UserMessage((Text("[attached: b.pdf]"), Document(PDF, "JVBERi0=", 2)), "attachment"),
+        AttemptBilled(
+            "claude-x", USAGE, "summary", prepared=Prepared("the gist", 20, 26, "more", BLOCK, "ab")
+        ),
     )
 
 

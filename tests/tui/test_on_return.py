@@ -1,11 +1,12 @@
 """Back at a long, cold session: one line offers a summary, Ctrl+S makes it, and Enter just sends."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from prunecli.model.events import AssistantMessage, CompactionApplied, RequestSent, ToolResult, UserMessage
 from prunecli.model.messages import Text, ToolUse, Usage
 from prunecli.runtime import Runtime
-from tests.scripted import says
+from tests.scripted import Scripted, says
 from tests.starting import start
 from tests.tui.showing_app import shown
 
@@ -24,12 +25,14 @@ class Clock:
         return self.now
 
 
-def long_session(folder: Path, *sets: str) -> tuple[Runtime, Clock]:
+def long_session(
+    folder: Path, *sets: str, script: Sequence[Scripted] = (says("the gist"), says("ok"))
+) -> tuple[Runtime, Clock]:
     """Four prompts with reads that the last answer quotes, 100K tokens in all."""
     clock = Clock()
     runtime = start(
         folder,
-        [says("the gist"), says("ok")],
+        script,
         clock=clock,
         sets=(f"model.name={MODEL}", "pruning.enabled=false", *sets),
     )

@@ -80,7 +80,7 @@ def run(runtime: Runtime, arguments: str) -> Sequence[Effect_]:
 
 def _of_turn(bill: Sequence[BilledTurn], word: str, zone: tzinfo | None) -> Effect_:
     """Return the requests of the turn with this number. Raises UsageError for any other word."""
-    turn = next((turn for turn in bill if str(turn.number) == word and not turn.is_compaction), None)
+    turn = next((turn for turn in bill if str(turn.number) == word and not turn.summaries), None)
     if turn is None:
         raise UsageError(f"no turn {word!r} has a cost", "/cost lists the turns, /cost all every request")
     entries = list(zip(turn.responses, turn.effects, strict=True))
@@ -89,8 +89,8 @@ def _of_turn(bill: Sequence[BilledTurn], word: str, zone: tzinfo | None) -> Effe
 
 
 def _name(turn: BilledTurn) -> str:
-    if turn.is_compaction:
-        return "compaction"
+    if turn.summaries:
+        return "compaction" if turn.summaries == "summary" else "prepared summary"
     columns = list(accumulate(1 + (east_asian_width(char) in "WF") for char in turn.words))
     fits = sum(column < _WORDS for column in columns)
     words = turn.words if columns[-1:] <= [_WORDS] else f"{turn.words[:fits].rstrip()}…"

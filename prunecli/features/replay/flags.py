@@ -74,8 +74,9 @@ Summaries: TypeAlias = Annotated[
 OnReturn: TypeAlias = Annotated[
     str,
     Option(
-        metavar="offer|auto|off",
-        help="auto: summarize on return to a cold, long session where that costs less, in sessions of other agents.",
+        metavar="offer|auto|off|ahead",
+        help="auto: summarize on return to a cold, long session where that costs less, in sessions of other agents. "
+        "ahead: prepare these summaries before the cache expires, too.",
     ),
 ]
 Kept: TypeAlias = Annotated[

@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from prunecli.agent.assemble import cache_marks, compaction_marks
+from prunecli.agent.decide import at_rest
+from prunecli.agent.on_return import AHEAD_MS, ahead
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
-from prunecli.context.compaction import CompactionPlan, last_word
+from prunecli.context.compaction import CompactionPlan, last_word, prepared_of
 from prunecli.context.economics import cold
 from prunecli.context.item_order import covers, group_of
 from prunecli.context.pressure import in_tool_round
@@ -191,6 +193,7 @@ class Replayer:
             case UserMessage(attached=Attached() as attached) as event:
                 self._record(step, replace(event, attached=self._cut(step, attached, event.content[1:])))
             case UserMessage() as event:
+                _prepare(self, step.at)
                 self._record(step, event)
             case CompactionApplied() as event:
                 head, tail = self._last_place(event.head_end), self._place(event.tail_start)
@@ -417,9 +420,7 @@ class Replayer:
         event = plan.expected(context, self.part.summary_tokens)
         if event.tokens_after >= event.tokens_before:
             return False
-        usage = summarized(event, context, self.cache, self._model, terms.policy.at(now), now, now)
-        rates = terms.rates(self.cache.tokens)
-        self.row.summarized(usage, rates.cost(usage) + usage.output_tokens * rates.output / 1e6)
+        usage = Usage() if plan.ready else _paid(self, event, terms, now)
         for head in (item for item in context.items if covers(event, item) and item.kind != "user"):
             parts = head.exchange.entries if head.exchange else [head]
             self.regrets.hidden.update(self.sources[one.seq] for one in parts if one.seq in self.sources)
@@ -446,6 +447,32 @@ class Replayer:
         self._now = next_timestamp(at, self._now)
         self.context.apply(Record(self._seq, self._now, event))
         self._seq += 1
+
+
+def _paid(player: Replayer, event: CompactionApplied, terms: ReplayConfig, at: int) -> Usage:
+    """Play the request for a summary at a time in unix ms, and bill it with its output."""
+    model, policy = player.context.requested, terms.policy.at(at)
+    usage = summarized(event, player.context, player.cache, model, policy, at, at)
+    rates = terms.rates(player.cache.tokens)
+    player.row.summarized(usage, rates.cost(usage) + usage.output_tokens * rates.output / 1e6)
+    return usage
+
+
+def _prepare(player: Replayer, until: int) -> None:
+    """Play the summary that is prepared before the cache expires, if nobody said anything until this time."""
+    context, used = player.context, player.context.last_response
+    if not (player.part.summary_tokens and used) or at_rest(context) is None:
+        return
+    terms = player._terms_of(context.last_model)
+    at = used + terms.policy.market.ttl_ms - AHEAD_MS
+    found = ahead(terms.policy.at(at), context) if at < until else None
+    if found:
+        event = found.plan.expected(context, player.part.summary_tokens)
+        usage, text = _paid(player, event, terms, at), event.summary
+        ready = prepared_of(
+            context, found.plan, str(event.block["content"]) if event.block else text, event.block
+        )
+        player._add(AttemptBilled(context.requested, usage, "summary", prepared=ready), at)
 
 
 def summarized(

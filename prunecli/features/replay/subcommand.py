@@ -281,7 +281,9 @@ def stage_of(asked: Asked) -> "Stage":
         config, asked.options, [one for name in asked.strategies for one in name.split("+")]
     )
     places = Places.of(os.environ)
-    if asked.on_return:
+    if asked.on_return == "ahead":
+        config = config.with_value("compaction.ahead", "true").with_value("compaction.on_return", "auto")
+    elif asked.on_return:
         config = config.with_value("compaction.on_return", asked.on_return)
     data = places.shipped_data
     models = ModelTable.load(data, config.models)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from prunecli import __version__
 from prunecli.agent.asking import Answer, Asked
 from prunecli.agent.decide import Done
-from prunecli.agent.policy import OnReturn
+from prunecli.agent.on_return import OnReturn
 from prunecli.commands.command import command_names
 from prunecli.commands.plan import plan_of
 from prunecli.front.plain.effects import Effects

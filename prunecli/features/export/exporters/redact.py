@@ -20,6 +20,7 @@ from prunecli.model.events import (
     Event,
     FilesSaved,
     Pinned,
+    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -149,21 +150,15 @@ class _Redactor:
                 edits = tuple(self.edit(edit) for edit in event.edits)
                 memo = None if event.memo is None else self.text(event.memo)
                 return replace(event, edits=edits, memo=memo, reason=self.text(event.reason))
+            case AttemptBilled(prepared=prepared):
+                return event if prepared is None else replace(event, prepared=self.prepared(prepared))
             case RunEnded():
                 return replace(event, error=self.text(event.error))
             case SettingChanged():
                 return replace(event, value=self.json(event.value))
             case Unknown():
                 return replace(event, payload=self.json(dict(event.payload)))
-            case (
-                SessionStarted()
-                | PrunReverted()
-                | Pinned()
-                | Rewound()
-                | RequestSent()
-                | AttemptBilled()
-                | FilesSaved()
-            ):
+            case SessionStarted() | PrunReverted() | Pinned() | Rewound() | RequestSent() | FilesSaved():
                 return event
             case _:
                 assert_never(event)
@@ -171,6 +166,12 @@ class _Redactor:
     def touches(self, touches: Touches) -> Touches:
         """Return paths and commands without secrets."""
         return Touches(**{key: tuple(self.json(value)) for key, value in touches.to_json().items()})
+
+    def prepared(self, prepared: Prepared) -> Prepared | None:
+        """Return a prepared summary without secrets; None if the endpoint signed it with some."""
+        if prepared.block is not None and prepared.block != self.json(dict(prepared.block)):
+            return None
+        return replace(prepared, text=self.text(prepared.text), words=self.text(prepared.words))
 
     def edit(self, edit: Edit) -> Edit:
         """Return an edit without secrets."""
