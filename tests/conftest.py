@@ -43,6 +43,7 @@ SLOW = tuple(
             "peers/",
             "replay/",
             "tui/vim/test_keys",
+            "tui/vim/test_walk",
         ),
         *(
             "features/otel/test_program",

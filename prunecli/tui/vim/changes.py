@@ -4,13 +4,17 @@ from collections.abc import Callable, Generator
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from prunecli.tui.vim.motions import (
+    SHIFT,
     SIMPLE,
     Beep,
     Goal,
+    at_cell,
+    cell_of,
     down,
     find,
     in_indent,
     indent,
+    is_empty_line,
     last_char,
     line_end,
     line_start,
@@ -26,7 +30,6 @@ T = TypeVar("T")
 Reading: TypeAlias = Generator[None, str, T]
 """What reads the keys of a command one by one."""
 
-SHIFT = 4
 _LEFT, _RIGHT = frozenset({"h", "left", "backspace"}), frozenset({"l", "right", " "})
 _END = 1 << 30
 """The column that `$` leaves for j and k."""
@@ -72,15 +75,34 @@ class Changes:
     def after(self, at: int) -> int:
         return self._around(self.text, at + 1)[1] if at < len(self.text) else at
 
-    def sideways(self, count: int, end: int) -> int:
-        """Return the place so many characters to the right, or to the left if negative, but not beyond the line."""
-        at = self.at
-        for _ in range(abs(count)):
-            if count < 0 and at > line_start(self.text, at):
-                at = self._around(self.text, at - 1)[0]
-            elif count > 0 and at < end:
-                at = min(end, self.after(at))
-        return at
+    def _right(self, count: int, operator: str, *, selecting: bool, wraps: bool) -> Goal:
+        """Go to the right, and if it wraps into the next lines. An operator takes a line's last character too."""
+        text, at, inclusive = self.text, self.at, False
+        for _ in range(count):
+            if at < (line_end if selecting else self._last)(text, at):
+                at = self.after(at)
+            elif wraps and (end := line_end(text, at)) < len(text):
+                inclusive = bool(operator) and not inclusive and not is_empty_line(text, at)
+                at = at if inclusive else end + 1
+            else:
+                inclusive = inclusive or (bool(operator) and not is_empty_line(text, at))
+        return Goal(at, "inclusive" if inclusive else "exclusive")
+
+    def _left(self, count: int, operator: str, *, selecting: bool, wraps: bool) -> Goal:
+        text, at, exact = self.text, self.at, False
+        for _ in range(count):
+            start = line_start(text, at)
+            if at > start:
+                at = self._around(text, at - 1)[0]
+            elif wraps and start:
+                takes = operator in ("d", "c")
+                exact = exact or (takes and not is_empty_line(text, start - 1))
+                at = start - 1 if takes or selecting else self._last(text, start - 1)
+        return Goal(at, "exact" if exact else "exclusive")
+
+    def _last(self, text: str, at: int) -> int:
+        """Return the line's last character."""
+        return max(line_start(text, at), self._around(text, last_char(text, at))[0])
 
     def region(self, goal: Goal, operator: str) -> Span:
         """Return what a motion passes. Ending at the start of a line, it ends in the line before, or takes whole
@@ -91,7 +113,7 @@ class Changes:
         several = "\n" in text[first:last]
         if goal.kind == "inclusive":
             last = min(line_end(text, last), self.after(last))
-        elif several and last == line_start(text, last):
+        elif goal.kind == "exclusive" and several and last == line_start(text, last):
             last -= 1
             if in_indent(text, first):
                 return Span(first, last, lines=True)
@@ -104,7 +126,7 @@ class Changes:
     def goal(self, key: str, count: int | None, operator: str, *, selecting: bool) -> Reading[Goal]:
         """Read the rest of a motion and return where it goes."""
         text, at, times = self.text, self.at, count or 1
-        if key in SIMPLE:
+        if key in SIMPLE and not (key == "%" and count):
             if key in ("$", "end"):
                 self.column = _END
             try:
@@ -114,8 +136,13 @@ class Changes:
                     return Goal(len(text))
                 raise
         if key in _LEFT or key in _RIGHT:
-            end = (line_end if operator or selecting else last_char)(text, at)
-            return Goal(self.sideways(-times if key in _LEFT else times, end))
+            go = self._left if key in _LEFT else self._right
+            return go(times, operator, selecting=selecting, wraps=key in (" ", "backspace"))
+        if key == "%" and count is not None:
+            if count > 100:
+                raise Beep
+            rows = text.count("\n") + 1
+            return Goal(indent(text, row_start(text, (count * rows + 99) // 100 - 1)), "lines")
         if key in ("j", "down", "k", "up"):
             return self._vertical(times if key in ("j", "down") else -times, selecting=selecting)
         if key == "G":
@@ -136,18 +163,18 @@ class Changes:
         text, at = self.text, self.at
         start = down(text, at, rows)
         if self.column is None:
-            self.column = at - line_start(text, at)
+            self.column = cell_of(text, at)
         end = (line_end if selecting else last_char)(text, start)
-        return Goal(min(start + self.column, end), "lines")
+        return Goal(min(at_cell(text, start, self.column), end), "lines")
 
     # Changes -------------------------------------------------------------------------------------------------
 
-    def operate(self, operator: str, span: Span, register: str, times: int) -> None:
+    def operate(self, operator: str, span: Span, register: str, times: int, *, far: bool) -> None:
         first, last = span.start, span.end
         if span.lines or operator in (">", "<"):
             first, last = line_start(self.text, first), line_end(self.text, last)
         if operator in ("d", "c", "y"):
-            self.store(self.text[first:last], register, lines=span.lines, deletes=operator != "y")
+            self.store(self.text[first:last], register, lines=span.lines, deletes=operator != "y", far=far)
         if operator == "y":
             self.at = span.start
         elif operator == "d" and span.lines:
@@ -161,25 +188,28 @@ class Changes:
         else:
             self.swap(first, last, _CASE[operator](self.text[first:last]), span.start)
 
-    def store(self, text: str, register: str, *, lines: bool, deletes: bool) -> None:
-        """Put text into a register, and into those that vim fills by itself."""
+    def store(self, text: str, register: str, *, lines: bool, deletes: bool, far: bool = False) -> None:
+        """Put text into a register, and into those that vim fills by itself. `far`: a motion passed it that may be
+        long, such as %."""
         if register == "_" or (deletes and not text and not lines):
             return
-        new = Register(text, lines)
-        if register.isupper() and (old := self.registers.get(register.lower())):
+        new = whole = Register(text, lines)
+        named = register if register != '"' else ""
+        if named.isupper() and (old := self.registers.get(named.lower())):
             ends = "\n" if lines or old.lines else ""
-            new = Register(old.text + ends + text, lines or old.lines)
-        self.registers['"'] = new
-        if register and register != '"':
-            self.registers[register.lower()] = new
+            whole = Register(old.text + ends + text, lines or old.lines)
+        numbered = deletes and (lines or "\n" in text or far)
+        self.registers['"'] = whole
+        if named:
+            self.registers[named.lower()] = whole
         elif not deletes:
             self.registers["0"] = new
-        elif lines or "\n" in text:
+        if numbered:
             for number in range(9, 1, -1):
                 if older := self.registers.get(str(number - 1)):
                     self.registers[str(number)] = older
             self.registers["1"] = new
-        else:
+        if deletes and not named and not lines and "\n" not in text:
             self.registers["-"] = new
 
     def _shift(self, first: int, last: int, steps: int) -> None:
@@ -217,7 +247,7 @@ class Changes:
         self, key: str, name: str, count: int, over: tuple[int, int] | None = None, *, lines: bool = False
     ) -> None:
         """Put a register before (P) or behind (p) the cursor, or over a selection (`lines`: of lines)."""
-        register = self.registers.get(name.lower() or '"')
+        register = Register("") if name == "_" and over else self.registers.get(name.lower() or '"')
         if register is None:
             raise Beep
         text, at, before, after = self.text, self.at, "", ""

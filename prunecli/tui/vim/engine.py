@@ -13,13 +13,14 @@ from prunecli.tui.vim.motions import (
     Beep,
     down,
     indent,
+    is_empty_line,
     last_char,
     line_end,
     line_start,
     row_of,
     row_start,
 )
-from prunecli.tui.vim.objects import Span, text_object
+from prunecli.tui.vim.objects import Span, selected, text_object
 
 
 class Mode(StrEnum):
@@ -231,7 +232,7 @@ class Vim(Changes):
             self._count = count = _product(count, more)
             if key == "g":
                 key += yield
-        if key in (operator, operator[-1]):
+        if key in (operator, operator[-1], "_"):
             to = down(self.text, self.at, count - 1) if count and count > 1 else self.at
             if operator != "y" and to == self.at:
                 self.at = min(self.at, indent(self.text, self.at))
@@ -241,11 +242,13 @@ class Vim(Changes):
             self._apply(operator, span, register)
         else:
             goal = yield from self.goal(key, count, operator, selecting=False)
-            self._apply(operator, self.region(goal, operator), register)
+            self._apply(operator, self.region(goal, operator), register, far=key in ("%", "{", "}"))
 
-    def _apply(self, operator: str, span: Span, register: str, times: int = 1) -> None:
-        self._origin, self._changes = (self._origin[0], span.start), operator != "y"
-        self.operate(operator, span, register, times)
+    def _apply(self, operator: str, span: Span, register: str, times: int = 1, *, far: bool = False) -> None:
+        below = row_start(self.text, row_of(self.text, span.start) + 1)
+        back = below if operator == "c" and span.lines and below <= span.end else span.start
+        self._origin, self._changes = (self._origin[0], back), operator != "y"
+        self.operate(operator, span, register, times, far=far)
         if operator == "c":
             self._begin_insert(self.at)
 
@@ -269,6 +272,8 @@ class Vim(Changes):
             case "r":
                 self.replace_chars((yield), times)
             case "~":
+                if is_empty_line(text, at):
+                    raise Beep
                 end = min(line_end(text, at), at + times)
                 self.swap(at, end, text[at:end].swapcase(), end)
             case "J" | "gJ":
@@ -291,7 +296,9 @@ class Vim(Changes):
         change = self._change
         if change is None:
             raise Beep
-        count = change.times if count is None else count
+        count = change.times if count is None or change.selected else count
+        if change.keys[0] == '"' and change.keys[1] in "12345678":
+            change = change._replace(keys=('"', str(int(change.keys[1]) + 1), *change.keys[2:]))
         self._repeating = change
         if change.selected:
             self.mode, rows, columns = change.selected
@@ -334,12 +341,12 @@ class Vim(Changes):
             operator, lines = _BY_LINES[key], True
         if operator in _OPERATORS:
             self._end_visual()
-            ends = sorted((self.anchor, self._selected[2]))
             if lines or operator in (">", "<"):
-                span = Span(line_start(self.text, ends[0]), ends[1], lines=True)
-            else:
-                span = Span(first, last)
-            self._apply(operator, span, register, count or 1)
+                at, anchor = self._selected[2], self.anchor
+                upward = line_start(self.text, at) < line_start(self.text, anchor)
+                first, last = (at, anchor) if upward else (line_start(self.text, anchor), max(at, anchor))
+                lines = True
+            self._apply(operator, Span(first, last, lines), register, count or 1)
             return
         self._changes = key in ("r", "J", "gJ", "p", "P")
         match key:
@@ -349,26 +356,26 @@ class Vim(Changes):
             case "o":
                 self.anchor, self.at = self.at, self.anchor
             case "i" | "a":
-                self._select(text_object(self.text, self.at, (yield), count or 1, around=key == "a"))
+                name = yield
+                ends = selected(self.text, self.anchor, self.at, name, count or 1, around=key == "a")
+                self.anchor, self.at = ends
+                self.mode = Mode.LINES if name == "p" else Mode.VISUAL
             case "r":
                 char = yield
                 self._end_visual()
                 self.swap(first, last, re.sub(".", lambda _: char, self.text[first:last]), first)
             case "J" | "gJ":
                 self._end_visual()
-                rows = max(1, row_of(self.text, max(first, last - 1)) - row_of(self.text, first))
-                self.join(first, rows, spaced=key == "J")
+                rows = row_of(self.text, max(self.anchor, self.at)) - row_of(self.text, first)
+                self.join(first, max(1, rows), spaced=key == "J")
             case "p" | "P":
                 self._end_visual()
                 self.put(key, register, count or 1, (first, last), lines=lines)
+                self._keys, self._count = ["d"] if key == "p" else ['"', "_", "d"], None  # what vim repeats
             case _:
                 goal = yield from self.goal(key, count, "", selecting=self.mode in _VISUAL)
                 at_end = key in ("$", "end")
                 self.at = line_end(self.text, goal.at) if at_end else goal.at
-
-    def _select(self, span: Span) -> None:
-        self.anchor, self.at = span.start, span.end if span.lines else max(span.start, span.end - 1)
-        self.mode = Mode.LINES if span.lines else Mode.VISUAL
 
 
 _VISUAL = frozenset({Mode.VISUAL, Mode.LINES})

@@ -6,8 +6,13 @@ The place after a line's last character belongs to the line: it is the offset of
 import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
+from unicodedata import combining, east_asian_width
 
-Kind = Literal["exclusive", "inclusive", "lines"]
+SHIFT = 4
+"""The cells of a tab, and of a shift by > and <."""
+
+Kind = Literal["exclusive", "exact", "inclusive", "lines"]
+"""`exact` is exclusive, and ends at the start of a line where it does so."""
 
 
 class Goal(NamedTuple):
@@ -77,13 +82,39 @@ def down(text: str, at: int, rows: int) -> int:
     return row_start(text, max(0, min(last, row + rows)))
 
 
+def cell_of(text: str, at: int) -> int:
+    """Return the last cell of the character here, from 0: a tab's end, and the first one of other wide characters."""
+    cell = 0
+    for char in text[line_start(text, at) : at]:
+        cell += _width(char, cell)
+    return cell + (SHIFT - 1 - cell % SHIFT if text[at : at + 1] == "\t" else 0)
+
+
+def at_cell(text: str, start: int, cell: int) -> int:
+    """Return the character at a cell of the line that starts here, or the line's end."""
+    at, end, passed = start, line_end(text, start), 0
+    while at < end and (passed := passed + _width(text[at], passed)) <= cell:
+        at += 1
+    return at
+
+
+def _width(char: str, cell: int) -> int:
+    if char == "\t":
+        return SHIFT - cell % SHIFT
+    return 1 if char.isascii() else 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+
+
 # Words -------------------------------------------------------------------------------------------------------
 
 _SCRIPTS = "\u3040-\u309f", "\u30a0-\u30ff", "\u4e00-\u9fff", "\uac00-\ud7a3", "\U0001f000-\U0001faff"
 """Scripts without spaces, each of which is a kind of word: Hiragana, Katakana, Chinese, Hangul, emoji."""
 _EMPTY = r"^(?=\n|\Z)"
 _SMALL = "|".join(
-    (*(f"[{one}]+" for one in _SCRIPTS), f"[^\\W{''.join(_SCRIPTS)}]+", f"[^\\w\\s{_SCRIPTS[-1]}]+")
+    (
+        *(f"[{one}]+" for one in _SCRIPTS),
+        f"(?:[^\\W{''.join(_SCRIPTS)}][\u0300-\u036f]*)+",
+        f"[^\\w\\s{_SCRIPTS[-1]}]+",
+    )
 )
 _WORD = {
     True: re.compile(f"\\S+|{_EMPTY}", re.MULTILINE),
@@ -116,15 +147,19 @@ def word(text: str, at: int, count: int = 1, *, big: bool, in_line: bool = False
     return at
 
 
-def word_back(text: str, at: int, count: int, *, big: bool) -> int:
-    starts = [start for start, _ in words(text, big=big)]
+def _backward(places: list[int], at: int, count: int, first: bool) -> int:
+    """Move to an earlier one of these places; `first`: the text's start is one too, but no more follow."""
     for _ in range(count):
         if at == 0:
             raise Beep(at)
-        at = next((start for start in reversed(starts) if start < at), 0)
-        if at == 0 and text[0] != "\n":
-            return at
+        at = next((place for place in reversed(places) if place < at), 0)
+        if at == 0 and first:
+            break
     return at
+
+
+def word_back(text: str, at: int, count: int, *, big: bool) -> int:
+    return _backward([start for start, _ in words(text, big=big)], at, count, text[:1] != "\n")
 
 
 def word_end(
@@ -155,13 +190,7 @@ def word_goal(text: str, at: int, count: int, operator: str, *, big: bool) -> Go
 
 def word_end_back(text: str, at: int, count: int, *, big: bool) -> int:
     ends = [end for _, end in words(text, big=big)]
-    for _ in range(count):
-        if at == 0:
-            raise Beep(at)
-        at = next((end for end in reversed(ends) if end < at), 0)
-        if at == 0 and 0 not in ends:
-            return at
-    return at
+    return _backward(ends, at, count, 0 not in ends)
 
 
 # Characters, brackets and paragraphs -----------------------------------------------------------------------------
@@ -254,7 +283,7 @@ def _last_word(text: str, at: int, count: int) -> Goal:
 
 
 def _column(text: str, at: int, count: int) -> Goal:
-    return Goal(min(line_start(text, at) + count - 1, last_char(text, at)))
+    return Goal(min(at_cell(text, line_start(text, at), count - 1), last_char(text, at)))
 
 
 SIMPLE: dict[str, Callable[[str, int, int], Goal]] = {

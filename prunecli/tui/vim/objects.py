@@ -1,5 +1,6 @@
 """Vim's text objects: the words, quotes, brackets and paragraphs around an offset. Pure."""
 
+from itertools import groupby
 from typing import NamedTuple
 
 from prunecli.tui.vim.motions import (
@@ -42,6 +43,22 @@ def text_object(text: str, at: int, key: str, count: int, *, around: bool) -> Sp
     raise Beep
 
 
+def selected(text: str, anchor: int, at: int, key: str, count: int, *, around: bool) -> tuple[int, int]:
+    """Return the ends of a selection after an object: the object, the next brackets around it, or more words."""
+    first, last = sorted((anchor, at))
+    if key in "\"'`" and "\n" in text[first:last]:
+        raise Beep
+    if key in "wW" and anchor < at:
+        end = _word(text, at, count, around=around, big=key == "W", more=True).end
+        return anchor, end if end < len(text) and end == line_start(text, end) else end - 1
+    span = text_object(text, first, key, count, around=around)
+    if key == "p":
+        return min(span.start + at - line_start(text, at), line_end(text, span.start)), span.end
+    if first < last and first <= span.start and span.end - 1 <= last:
+        span = text_object(text, first, key, count + 1, around=around)
+    return span.start, span.end if span.lines else max(span.start, span.end - 1)
+
+
 def _run_start(text: str, at: int, *, big: bool) -> int:
     """Return the start of the word or the blanks here, within the line."""
     before = [one for one in words(text, big=big) if one[0] <= at]
@@ -60,12 +77,12 @@ def _next_word(text: str, at: int, *, big: bool) -> int:
     return end - (end == line_start(text, end) > at)
 
 
-def _word(text: str, at: int, count: int, *, around: bool, big: bool) -> Span:
-    start = _run_start(text, at, big=big)
-    end, takes_blanks = start, False
-    for nth in range(count):
+def _word(text: str, at: int, count: int, *, around: bool, big: bool, more: bool = False) -> Span:
+    start = at if more else _run_start(text, at, big=big)
+    end, takes_blanks = start + more, False
+    for nth in range(more, count + more):
         if nth and end >= len(text):
-            raise Beep
+            raise Beep(len(text))
         if nth and text[end] == "\n":
             end += 1
         blank = not is_word(text, end)
@@ -80,8 +97,8 @@ def _word(text: str, at: int, count: int, *, around: bool, big: bool) -> Span:
         elif (last := word_end(text, end, 1, big=big, stays=True, at_empty=True)) < len(text):
             end = last + 1
         else:
-            raise Beep
-    if takes_blanks and is_word(text, end - 1) and start > line_start(text, start):
+            raise Beep(len(text))
+    if not more and takes_blanks and is_word(text, end - 1) and start > line_start(text, start):
         before = _run_start(text, start - 1, big=big)
         if not is_word(text, before) and before > line_start(text, before):
             start = before
@@ -172,31 +189,21 @@ def _is_open(text: str, at: int, opening: str, closing: str) -> bool:
         return False
 
 
+def _runs(text: str) -> list[tuple[int, int, bool]]:
+    """Return the first and last row of each run of blank lines and of others, and whether it is blank."""
+    groups = groupby(enumerate(text.split("\n")), lambda row: not row[1].strip(" \t"))
+    rows = [([row for row, _ in group], blank) for blank, group in groups]
+    return [(run[0], run[-1], blank) for run, blank in rows]
+
+
 def _paragraph(text: str, at: int, count: int, *, around: bool) -> Span:
-    lines = text.split("\n")
-    row = row_of(text, at)
-
-    def is_blank(one: int) -> bool:
-        return not lines[one].strip(" \t")
-
-    def run_end(one: int) -> int:
-        kind = is_blank(one)
-        while one < len(lines) and is_blank(one) == kind:
-            one += 1
-        return one
-
-    first, starts_blank = row, is_blank(row)
-    while first and is_blank(first - 1) == starts_blank:
-        first -= 1
-    end = run_end(row)
-    for nth in range(count * 2 if around else count):
-        if nth == 0:
-            continue
-        if end < len(lines):
-            end = run_end(end)
-        elif around and not starts_blank and nth == count * 2 - 1 and first:
-            while first and is_blank(first - 1):
-                first -= 1
-        elif not (around and not starts_blank and nth == count * 2 - 1):
+    runs, row = _runs(text), row_of(text, at)
+    first = next(nth for nth, one in enumerate(runs) if row <= one[1])
+    end = first + count * (1 + around)
+    if end > len(runs):
+        if not around or runs[first][2] or end > len(runs) + 1:
             raise Beep
-    return Span(row_start(text, first), row_start(text, end - 1), lines=True)
+        first = max(0, first - 1)  # the blank lines before it instead
+    return Span(
+        row_start(text, runs[first][0]), row_start(text, runs[min(end, len(runs)) - 1][1]), lines=True
+    )

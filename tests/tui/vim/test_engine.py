@@ -26,13 +26,18 @@ yyp yyP 2yyjp Yp ywP y$P yiwwP "ayyj"ap "ayw"Ayw$"ap ddp ddkP xp dwdw"1p dd"1P "
 fo; fo, fa;x to;x Fo; 2fox cwx|w. dw.. x3. A!|j. ddjp. >>j. J. ~.. rqw. iab|w. oq|j.. dawu. ciwnew|jb.
 vd vwd vjd vey$p viwd vawd vip> vi(d va"d vab~ vU veu vjJ vrq vexp vjyP veod v$d vGd Vd Vjd VGd VyP Vjp V> Vj< VU
 Vju VrqV VJ vjVd Vjvd vwcq| Vcq| vsq| vD vY$p vX vCq| wvby$p vefad vd. Vjdu Vd. vwd. v| vjojd v2wd yyVp yyjVjP ywjviwp
+v"_p V"_p v"_P vp. VjpG. "1p.. viwawd viWaWd jfcva(a(d $va[a(d vapd fe2␣x $␣x j0\x08x j0d\x08 $d␣ 3d␣ 50%x d50%
+"addP "aD"-P d%P d}"1P jVkux jVko~x feVux y_x Vjcq|ux G~x.
 G0 ggx 3Gx 3|x g_x +x -x jjkx _x 2_x $hx gex gEx Bx Wx Ex ex bx }x {x %x wwbx e2x 5lx 3wx 2ex lx.u.u
 """
-"""Edits, separated by white space; | is Esc."""
+"""Edits, separated by white space; | is Esc, and ␣ a space."""
 
 
 def table() -> list[tuple[str, str]]:
-    edits = [edit.replace("|", "\x1b").replace("\\x12", "\x12") for edit in TABLE.split()]
+    edits = [
+        edit.replace("|", "\x1b").replace("\\x12", "\x12").replace("\\x08", "\b").replace("␣", " ")
+        for edit in TABLE.split()
+    ]
     return [(TEXTS[at % 5], edit) for at, edit in enumerate(edits)]
 
 
