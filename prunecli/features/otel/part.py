@@ -44,7 +44,7 @@ class Telemetry(Part):
 
     def __init__(self, host: Host, parent: "Telemetry | None") -> None:
         super().__init__(host, parent)
-        options, environ = host.config.section("otel"), host.setup.environ
+        options, environ = host.config.section("otel"), os.environ
         self.sender: Sender | None = parent.sender if parent else None
         self.reporter: Reporter | None = None
         self._why, self._is_task, self._is_told = "", parent is not None, False
@@ -60,7 +60,7 @@ class Telemetry(Part):
         session.subscribe(self._read)
 
     def opened(self, *, headless: bool) -> None:
-        if not headless and self.sender is not None and "standard error" in where(self.host.setup.environ):
+        if not headless and self.sender is not None and "standard error" in where(os.environ):
             self._why, self.sender, self.reporter = "the exporter `console` works with -p only", None, None
         if self._why:
             self.host.notices.append(f"[otel] enabled, but {self._why}. Nothing is sent.")
@@ -88,13 +88,13 @@ class Telemetry(Part):
         if self._is_told or self._is_task or self.sender is None or not self.sender.problem:
             return ()
         self._is_told = True
-        return (f"Telemetry could not be sent to {where(self.host.setup.environ)}: {self.sender.problem}.",)
+        return (f"Telemetry could not be sent to {where(os.environ)}: {self.sender.problem}.",)
 
     def status_rows(self) -> Sequence[tuple[str, str]]:
         if self.sender is None:
             return ()
         problem = f"; failed: {self.sender.problem}" if self.sender.problem else ""
-        return [("telemetry", f"to {where(self.host.setup.environ)}{problem}")]
+        return [("telemetry", f"to {where(os.environ)}{problem}")]
 
 
 def findings(config: Config) -> list[Finding]:
