@@ -26,6 +26,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "telemetry.md"
 CONTENT = {"gen_ai.input.messages", "gen_ai.tool.call.arguments"}
 SETS = ("--set", 'permissions.deny=["write(denied.txt)"]', "--set", "otel.enabled=true")
 
+SUMMARIZE = ("--set", "compaction.keep_first_turns=0", "--set", "compaction.keep_recent_turns=1")
+
 
 def main() -> list[Reply]:
     """An agent that edits, fails, is refused, makes a tool up, starts a task and has results pruned."""
@@ -70,15 +72,18 @@ def seen(collector: Collector) -> set[str]:
 
 def test_a_session_arrives_whole_and_without_anything_that_was_written(tmp_path: Path) -> None:
     folder = tmp_path / SECRET
-    summary = HttpError(400, message=f"{SECRET} is wrong")
     with collecting() as collector, serve(cast(main(), {"alpha": [last(f"{SECRET} found.")]})) as endpoint:
         done = run(folder, endpoint, collector.url, ["--name", SECRET, f"{SECRET}?"])
         assert (done.returncode, done.stdout) == (0, f"{SECRET} done.\n"), done.stderr
         assert endpoint.rejected == []
         first = collector.points
-    with collecting() as failing, serve([summary]) as endpoint:
+    with collecting() as failing, serve([HttpError(400, message=f"{SECRET} is wrong")]) as endpoint:
         assert run(folder, endpoint, failing.url, ["-c", "again"]).returncode == 1
-    assert [body for _, body in collector.raw + failing.raw if SECRET.encode() in body] == []
+    all_of_it = [*SUMMARIZE, "-c", "/compact"]
+    with collecting() as summary, serve([f"{SECRET} summary"], default=f"{SECRET} summary") as endpoint:
+        assert run(folder, endpoint, summary.url, all_of_it).returncode == 0
+    arrived = collector.raw + failing.raw + summary.raw
+    assert [body for _, body in arrived if SECRET.encode() in body] == []
     assert collector.headers["x-team"] == "web"
     assert {(one["service.name"], one["team.id"]) for one in collector.resources} == {("prunecli", "web")}
     run_ = "invoke_agent prunecli"
@@ -96,7 +101,9 @@ def test_a_session_arrives_whole_and_without_anything_that_was_written(tmp_path:
     assert bad["error.type"] == "BadRequest"
     billed = [told["query_source"] for name, _, told in first if name == "prunecli.token.usage"]
     assert set(billed) == {"main", "subagent"}
-    assert tokens(first) == logged(folder)
+    assert {told["query_source"] for _, _, told in summary.points if "query_source" in told} == {"auxiliary"}
+    assert summary.parents() == {(f"chat {summary.chats[0]['gen_ai.request.model']}", "")}
+    assert tokens(first + summary.points) == logged(folder)
     decisions = {(told["tool_name"], told["decision"]): n for name, n, told in first if "decision" in told}
     assert decisions == {("write", "accept"): 1, ("edit", "accept"): 1, ("write", "reject"): 1}
     starts = [
