@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from prunecli.agent.nudge import nudge
 from prunecli.agent.policy import MAX_REPEATS, Policy
 from prunecli.context.compaction import CompactionPlan, last_word
 from prunecli.context.exchange import Entry, Exchange
@@ -154,6 +155,8 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
         return stop
     if inbox.notices:
         return Steer(inbox.notices)
+    if suggested := nudge(context, policy):
+        return Steer((suggested,))
     may_compact = limits.compacted_at < last_word(context)
     if context.ahead.ready and may_compact and (plan := policy.compact(context)) and plan.ready:
         return Compact(plan)  # before prunes change what it was made of

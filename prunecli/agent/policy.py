@@ -71,7 +71,7 @@ class Policy(NamedTuple):
     to everything before it, so strategies wait for the end of a tool round. `compacts`: the endpoint writes
     summaries; `reads_summaries`: it accepts those it wrote; `searches`: it runs web searches; `tells`: it
     takes system messages between the others. `losing()`: pruning has
-    cost more than it saved in this session.
+    cost more than it saved in this session. `nudges`: `prun` is suggested to the model.
 
     Near the limit, the cheapest remedy comes first: prunes that the gate allows, prunes instead of a due compaction,
     then the compaction. Only if there is no compaction, prunes are made at any price, and their reason states it.
@@ -95,6 +95,7 @@ class Policy(NamedTuple):
     tells: bool = False
     expectations: Expectations | None = None
     losing: Callable[[], bool] = bool
+    nudges: bool = False
 
     def at(self, now: int | None) -> "Policy":
         """Return the policy at a time in unix ms, None if unknown."""

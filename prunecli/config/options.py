@@ -184,6 +184,9 @@ class Pruning:
     memo: Annotated[
         Literal["once", "each"], "Insert the memo of a prun call once, or for each dropped exchange.", ALLOWED
     ] = "once"
+    nudge: Annotated[
+        bool, "Suggest prun to the model when much old output of its own is sent to a cold cache.", ALLOWED
+    ] = False
     spill: Annotated[Spill, "Caps on results, in tokens."] = Spill()
     inputs: Annotated[Inputs, "Inputs of old calls."] = Inputs()
 

@@ -253,11 +253,16 @@ def _numbers(seqs: Sequence[int]) -> str:
     return ", ".join(map(str, seqs[:20])) + (f" and {len(seqs) - 20} more" if len(seqs) > 20 else "")
 
 
+def removable(view: View) -> list[Exchange]:
+    """Return the exchanges that a call could remove."""
+    return [one for one in view.exchanges if one.head.is_sent and not view.locked(one)]
+
+
 def listed(view: View) -> str:
     """Return the exchanges that a call could remove: entries, what they did, and tokens. If there are too many for a
     thousand tokens, the largest."""
     told = view.context.counts.scale.tokens
-    free = [one for one in view.exchanges if one.head.is_sent and not view.locked(one)]
+    free = removable(view)
     sizes = {one.seq: told(*view.shown_amount(one)) for one in free}
     lines, left = dict[int, str](), _LIST_TOKENS
     for exchange in sorted(free, key=lambda one: -sizes[one.seq]):

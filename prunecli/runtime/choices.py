@@ -223,6 +223,7 @@ class Choices:
             and SYSTEM_MESSAGES not in self.refused,
             expectations=self.numbers,
             losing=self.losing,
+            nudges=pruning.nudge,
         )
 
     @property
