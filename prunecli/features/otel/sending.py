@@ -67,7 +67,7 @@ class Sender:
             self.problem, self._cause = self._cause or shortened(one_line(why).rstrip("."), 200), ""
         else:
             self._cause = why
-        self._gave_up()
+            self._gave_up()
 
     async def finish(self, seconds: float = SECONDS) -> None:
         """Send what is left. Waits until that is done or the collector does not answer, at most this long. What comes

@@ -11,10 +11,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Collector(ThreadingHTTPServer):
-    """What has arrived. `raw` are the bodies, `headers` those of the last request."""
+    """What has arrived: `raw` are the bodies, `headers` those of the last request. It knows no path that `lacks`."""
 
-    def __init__(self) -> None:
+    def __init__(self, lacks: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        self.lacks = lacks
         self.raw: list[tuple[str, bytes]] = []
         self.headers: dict[str, str] = {}
 
@@ -69,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.server.raw.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
         self.server.headers = dict(self.headers)
-        self.send_response(200)
+        self.send_response(404 if self.path == self.server.lacks else 200)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -92,8 +93,8 @@ def _amount(point: Any) -> float:
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
-    with Collector() as collector:
+def collecting(lacks: str = "") -> Iterator[Collector]:
+    with Collector(lacks) as collector:
         thread = threading.Thread(target=collector.serve_forever)
         thread.start()
         try:

@@ -168,6 +168,17 @@ def test_a_collector_that_does_not_answer_costs_a_line(tmp_path: Path) -> None:
     ]
 
 
+def test_a_collector_without_spans_gets_the_metrics(tmp_path: Path) -> None:
+    with collecting("/v1/traces") as collector, serve(["Hello."]) as endpoint:
+        done = run(tmp_path, endpoint, collector.url, ["hi"])
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert "prunecli.session.count" in {name for name, _, _ in collector.points}
+    assert done.stderr.splitlines() == [
+        f"prunecli: Telemetry could not be sent to {collector.url}: "
+        "Failed to export spans batch code: 404, reason: Not Found."
+    ]
+
+
 RUN = """import os, sys
 {before}
 from prunecli.__main__ import run
