@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from prunecli.cli.installed import installed
 from prunecli.util.errors import UsageError
 from prunecli.util.launch_options import PICKER, Launch
-from prunecli.util.near import near
 
 OWN_COMMANDS: Mapping[str, str] = {
     "sessions": "List, search, show, verify, audit and remove sessions, and more.",
@@ -209,66 +208,128 @@ _GROUPS = ("sessions", "config")
 """The subcommands with subcommands of their own."""
 
 _AUTO = "--permission-mode auto runs everything except what deny rules block"
-_OTHER_AGENTS: Mapping[str, str] = {
-    **dict.fromkeys(("--dangerously-skip-permissions", "--full-auto", "--yolo", "-y"), _AUTO),
+_SERVE = "prunecli acp for an editor, or prunecli proxy for another agent"
+_TOOLS = """use --set 'tools.enabled=["read","grep"]'; --allowed-tools says what needs no question"""
+_OFF = """use --set 'plugins.disabled=["hooks","mcp","skills_and_memory"]'"""
+_HINTS: Mapping[str, str] = {
+    "--dangerously-skip-permissions --allow-dangerously-skip-permissions --full-auto --yolo -y --auto "
+    "--approve-for-me": _AUTO,
     "--dangerously-bypass-approvals-and-sandbox": "--permission-mode auto --sandbox off does the same",
     "--mode": "use --permission-mode, or --output-format with -p",
-    **dict.fromkeys(("--approval-mode", "--ask-for-approval", "-a"), "use --permission-mode"),
+    "--approval-mode --ask-for-approval -a": "use --permission-mode",
     "-s": "use --sandbox MODE, or --resume ID for a session",
     "--allowedTools": "use --allowed-tools",
     "--disallowedTools": "use --disallowed-tools",
+    "--tools --no-tools --no-builtin-tools -t": _TOOLS,
+    "--search": """web_search is a tool: add it to [tools] enabled""",
     "-m": "use --model",
     "--provider": "use --model NAME, with --base-url URL for another server",
-    **dict.fromkeys(("--models", "--list-models"), "/model in prunecli lists them"),
-    **dict.fromkeys(("--thinking", "--variant"), "use --effort"),
+    "--models --list-models": "/model in prunecli lists them",
+    "--oss --local-provider": "/model in prunecli offers the model servers of this machine",
+    "--fallback-model": "there is one model at a time: /model in prunecli changes it",
+    "--thinking --variant": "use --effort",
     "--api-key": "prunecli login saves a key",
-    **dict.fromkeys(("--prompt", "--prompt-interactive", "-i"), 'write it without a flag: prunecli "fix it"'),
-    **dict.fromkeys(("--image", "--file", "-f"), "name it in the prompt: @FILE"),
-    **dict.fromkeys(("--cd", "-C"), "change the directory first: cd DIR && prunecli"),
+    "--prompt --prompt-interactive -i --interactive": 'write it without a flag: prunecli "fix it"',
+    "--command": 'write it as the prompt: prunecli "/NAME"',
+    "--image --file -f": "name it in the prompt: @FILE",
+    "--cd -C --dir": "change the directory first: cd DIR && prunecli",
+    "--from-pr": "check it out first: gh pr checkout N && prunecli",
+    "--skip-git-repo-check": "not needed: any directory will do",
     "--include-directories": "use --add-dir",
-    **dict.fromkeys(("--json", "--verbose"), "use -p --output-format stream-json"),
-    "-o": "use --output-format",
-    **dict.fromkeys(("--debug", "-d"), "prunecli doctor checks the setup"),
-    "-v": "use --version",
+    "--json --verbose": "use -p --output-format stream-json",
+    "-o --format": "use --output-format",
+    "--output-schema": "use -p --json-schema FILE",
+    "--output-last-message": "prunecli -p PROMPT > FILE",
+    "--max-budget-usd": "use --max-cost",
+    "--color": "set NO_COLOR=1 for none",
+    "--debug -d --debug-file --print-logs --log-level": "prunecli doctor checks the setup",
+    "-v -V": "use --version",
     "--last": "use --continue",
     "--session": "use --resume ID",
     "--fork-session": "use --fork",
+    "--title": "use --name",
+    "--ephemeral --no-session-persistence": "use --no-session",
+    "--session-dir": "set PRUNECLI_HOME",
+    "--session-file": "prunecli sessions import FILE",
     "--list-sessions": "prunecli sessions list",
-    **dict.fromkeys(("--export", "--share"), "prunecli sessions export ID"),
-    **dict.fromkeys(("--settings", "--profile"), "use --config FILE or --set KEY=VALUE"),
+    "--delete-session": "prunecli sessions rm ID",
+    "--export --share": "prunecli sessions export ID",
+    "--bg --background": "prunecli -p PROMPT & runs it in the background",
+    "--tmux": "start tmux first, then prunecli --worktree",
+    "--settings --setting-sources --profile --ignore-user-config": "use --config FILE or --set KEY=VALUE",
+    "--enable --disable": "use --set KEY=VALUE",
+    "--system-prompt --system-prompt-file": "use --append-system-prompt, or /output-style in prunecli",
     "--mcp-config": "prunecli mcp add-json NAME JSON",
-    **dict.fromkeys(("--agent", "--agents"), "/agents in prunecli lists them"),
-    **dict.fromkeys(
-        ("--extension", "--extensions", "-e", "-l", "--list-extensions"), "prunecli plugins list"
-    ),
-    **dict.fromkeys(("--ide", "--acp", "--experimental-acp"), "prunecli acp serves an editor"),
+    "--strict-mcp-config --allowed-mcp-server-names": "prunecli mcp list shows the servers, and remove takes one out",
+    "--chrome --no-chrome": "prunecli mcp add NAME -- COMMAND adds a server for a browser",
+    "--agent --agents": "/agents in prunecli lists them",
+    "--extension --extensions -e -l --list-extensions": "prunecli plugins list",
+    "--plugin-dir --plugin-url": "prunecli plugins add PATH|URL",
+    "--bare --safe-mode --pure --no-extensions --no-skills": _OFF,
+    "--offline": "use --set updates.notice=false",
+    "--skip-trust": "use --trust",
+    "--mini --no-alt-screen": "use --inline",
+    "--screen-reader --ax-screen-reader": "use --plain",
+    "--port --hostname --mdns --cors": _SERVE,
+    "--ide --acp --experimental-acp": "prunecli acp serves an editor",
 }
+_OTHER_AGENTS = {name: hint for names, hint in _HINTS.items() for name in names.split()}
 """Hints for flags that people know from other agents."""
 _THEIR_COMMANDS: Mapping[str, str] = {
-    "agent": "prunecli",
-    "agents": "/agents in prunecli",
+    **dict.fromkeys(("agent", "agents"), "/agents in prunecli"),
+    "apply": "git apply",
+    **dict.fromkeys(("archive", "delete"), "prunecli sessions rm ID"),
+    "auto-mode": "prunecli --permission-mode auto",
     "chat": "prunecli",
     "completion": "prunecli --show-completion",
+    "debug": "prunecli doctor",
     "exec": "prunecli -p PROMPT",
     "export": "prunecli sessions export ID",
     "extensions": "prunecli plugins",
+    "features": "prunecli config show",
+    "fork": "prunecli --resume ID --fork",
+    "hooks": "/hooks in prunecli",
+    "import": "prunecli sessions import",
+    "init": "/init in prunecli",
     "install": "pip install prunecli, or uv tool install prunecli",
     **dict.fromkeys(("list", "ls"), "prunecli sessions list"),
     "models": "prunecli config show model, or /model in prunecli",
     "logout": "prunecli login, which replaces the key",
     "plugin": "prunecli plugins",
+    "pr": "gh pr checkout N, then prunecli",
+    "remove": "prunecli plugins remove NAME, or prunecli sessions rm ID",
     "resume": "prunecli resume",
-    "review": "/review in prunecli",
+    **dict.fromkeys(("review", "ultrareview"), "/review in prunecli"),
     "run": "prunecli -p PROMPT",
-    "serve": "prunecli acp for an editor, or prunecli proxy for another agent",
+    "sandbox": "prunecli --sandbox MODE",
+    **dict.fromkeys(("serve", "web", "app-server", "mcp-server", "remote-control"), _SERVE),
     "session": "prunecli sessions",
-    **dict.fromkeys(("auth", "setup", "setup-token"), "prunecli login"),
+    **dict.fromkeys(("auth", "providers", "setup", "setup-token"), "prunecli login"),
+    "skills": "/skills in prunecli",
     **dict.fromkeys(("stats", "usage"), "prunecli sessions stats"),
     "uninstall": "pip uninstall prunecli, or uv tool uninstall prunecli",
     "upgrade": "prunecli update",
+    "version": "prunecli --version",
 }
 """What stands here for the subcommands of other agents."""
-_SECOND = ("list", "login", "logout", "install", "create", "bash", "fish", "zsh")
+_INSIDE: Mapping[str, str] = {
+    **dict.fromkeys(("config get", "config list"), "prunecli config show"),
+    "config set": "prunecli --set KEY=VALUE for one run, or /config in prunecli, which opens the file",
+    "mcp add-from-claude-desktop": "prunecli mcp add-json NAME JSON",
+    **{f"mcp {one}": f"/mcp {one} NAME in prunecli" for one in ("login", "logout", "enable", "disable")},
+    **dict.fromkeys(("plugins install", "plugins marketplace"), "prunecli plugins add PATH|URL"),
+    **dict.fromkeys(("plugins disable", "plugins enable"), "/config in prunecli and its [plugins] disabled"),
+    "plugins uninstall": "prunecli plugins remove NAME",
+    **dict.fromkeys(("sessions delete", "sessions remove"), "prunecli sessions rm ID"),
+    "sessions ls": "prunecli sessions list",
+    "sessions resume": "prunecli --resume ID",
+}
+"""What stands here for those that have no command of their own here, in a group of ours."""
+_SETTING = re.compile(r"[a-z_]+(\.[\w-]+)*=\S+")
+_SECOND = (
+    *("list", "login", "logout", "install", "create", "status", "add", "remove", "get", "set", "delete"),
+    *("bash", "fish", "zsh"),
+)
 """What follows such a subcommand and does not begin a prompt."""
 
 
@@ -326,18 +387,29 @@ def _at_most_one_word(rest: Iterable[str]) -> bool:
 def _check_words(words: Sequence[str]) -> None:
     """Raise UsageError for words that are meant for a command: a typing error must not go to a model.
 
-    These are a single word, and another agent's command before a quoted prompt (`exec "fix it"`) or a word such as
-    `list`. Others are a prompt: `run the tests`.
+    These are a single word, another agent's command before a quoted prompt (`exec "fix it"`) or a word such as
+    `list`, and a setting, which Codex takes after its `-c`. Others are a prompt: `run the tests`.
     """
     known = {**_THEIR_COMMANDS, **{name: f"prunecli {name}" for name in commands()}}
     word, meant = words[0], ""
-    if len(words) == 1:
-        meant = known.get(word) or next((known[name] for name in known if _is_close(word, name)), "")
+    if _SETTING.fullmatch(word):
+        meant = f"--set {shlex.quote(word)}"
+    elif len(words) == 1:
+        close = (known[name] for name in known if _is_close(word, name) and not word.startswith("/"))
+        meant = known.get(word) or next(close, "")
     elif len(words) <= 3 and (" " in words[1] or words[1] in _SECOND):
         meant = _THEIR_COMMANDS.get(word, "")
     if meant:
         hint = f"to send it as a prompt: prunecli -- {shlex.join(words)}"
         raise UsageError(f"No command {word!r}. Did you mean {meant}?", hint)
+
+
+def unknown(group: str, word: str, known: Sequence[str]) -> UsageError:
+    """Return the error for a command that a group such as `sessions` does not have."""
+    near = next((f"prunecli {group} {one}" for one in known if _is_close(word, one)), "")
+    meant = _INSIDE.get(f"{group} {word}") or near
+    hint = f"Did you mean {meant}?" if meant else f"it has {', '.join(known)}"
+    return UsageError(f"prunecli {group}: no command {word!r}", hint)
 
 
 def _is_close(word: str, name: str) -> bool:
@@ -394,8 +466,13 @@ def _known(name: str) -> Flag:
         return flag
     if hint := _OTHER_AGENTS.get(name):
         raise UsageError(f"{name}: no such flag", hint)
-    found = near(name, _BY_NAME)
+    found = next((one for one in _BY_NAME if _is_meant(name, one)), "")
     raise UsageError(f"{name}: no such flag", f"did you mean {found}?" if found else "see prunecli --help")
+
+
+def _is_meant(name: str, flag: str) -> bool:
+    """Return whether an unknown flag is a known one with a typing error, or its beginning."""
+    return name.startswith("--") and (flag.startswith(name) or _is_close(name[2:], flag[2:]))
 
 
 def _take(flag: Flag, text: str, given: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from prunecli.cli.flags import unknown
 from prunecli.cli.installed import installed
 from prunecli.cli.launch import complain, working_directory
 from prunecli.config.effective import Config
@@ -35,6 +36,12 @@ class _Group(TyperGroup):
             *super().list_commands(ctx),
             *(last for first, *rest in names if first == self.name for last in rest),
         ]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Raise UsageError for an unknown subcommand: people type those of other agents."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise unknown(str(self.name), args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         brought = installed().of("subcommand").get(f"{self.name} {cmd_name}")

@@ -25,7 +25,7 @@ from prunecli.util.sanitize import one_line, shortened
 if TYPE_CHECKING:
     from prunecli.context.impact import Impact
 
-NEAR = 0.6
+NEAR = 0.7
 """Minimum similarity, 0 to 1, for suggesting a command in place of an unknown word."""
 
 COMMAND_SECONDS = 60.0
@@ -426,18 +426,38 @@ def find(word: str, installed: Installed | None = None) -> Command | None:
 _THEIRS: Mapping[str, str] = {
     **dict.fromkeys(("share", "unshare"), "/export html writes one file to send."),
     **dict.fromkeys(("diff", "changes"), "Type !git diff."),
-    **dict.fromkeys(("approvals", "yolo"), "Type /permissions."),
+    **dict.fromkeys(("approvals", "policies", "yolo"), "Type /permissions."),
     **dict.fromkeys(("compress", "summarize"), "Type /compact."),
     **dict.fromkeys(("continue", "chat"), "Type /resume."),
-    **dict.fromkeys(("tasks", "bashes", "ps"), "Type /jobs."),
+    **dict.fromkeys(("tasks", "bashes", "ps", "shells", "stop"), "Type /jobs."),
     **dict.fromkeys(("connect", "auth"), "Type /login."),
     **dict.fromkeys(("about", "session"), "Type /status."),
-    **dict.fromkeys(("hotkeys", "commands"), "Type /help."),
+    **dict.fromkeys(("docs", "hotkeys", "keybindings", "commands"), "Type /help."),
     **dict.fromkeys(("name", "title"), "Type /rename."),
-    "settings": "Type /config.",
-    "mention": "Type @ and the file's name.",
+    **dict.fromkeys(("settings", "experimental", "profile", "tools"), "Type /config."),
+    **dict.fromkeys(("checkpoint", "timeline"), "Type /rewind."),
+    **dict.fromkeys(("thinking", "variants", "fast"), "Type /effort."),
+    **dict.fromkeys(("btw", "clone", "side"), "Type /fork, which goes on in a copy."),
+    **dict.fromkeys(("directory", "dir"), "Type /add-dir."),
+    **dict.fromkeys(("extensions", "apps"), "Type /plugins."),
+    **dict.fromkeys(("upgrade", "release-notes", "changelog"), "Run prunecli update."),
+    **dict.fromkeys(("bug", "debug", "feedback"), "Type /doctor."),
+    "chrome": "Type /mcp: a server can drive a browser.",
+    "color": "Type /theme.",
+    "debug-config": "Run prunecli config show.",
     "editor": "Press Ctrl+G.",
     "ide": "Run prunecli acp from the editor.",
+    "import": "Run prunecli sessions import FILE.",
+    "insights": "Type /usage.",
+    "logout": "Run prunecli login, which replaces the key.",
+    "mention": "Type @ and the file's name.",
+    "personality": "Type /output-style.",
+    "pr-comments": "Type !gh pr view --comments.",
+    "q": "Type /quit.",
+    "reload-plugins": "Type /reload.",
+    "reset": "Type /new.",
+    "sandbox": "Start prunecli with --sandbox MODE.",
+    "security-review": "Type /review and what to look for.",
     "terminal-setup": "Run prunecli doctor, which checks the terminal.",
 }
 """What to type here for the slash commands of other agents."""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from prunecli.commands.command import NEAR, Effect, Say, ShowScreen, Table, words_brought
+from prunecli.commands.command import Effect, Say, ShowScreen, Table, words_brought
 from prunecli.config.declared import choices
 from prunecli.config.keys import nearest, parse
 from prunecli.config.references import import_own
@@ -14,6 +14,9 @@ from prunecli.util.errors import UsageError
 
 TRY = "prune-config try"
 """The command of a feature whose module has `trial_of(runtime, *names)`: what each strategy would have cost."""
+
+_NEAR = 0.6
+"""Minimum similarity, 0 to 1, for suggesting an option: names are long, and people type their ends."""
 
 
 def run(runtime: Runtime, arguments: str) -> Sequence[Effect]:
@@ -54,7 +57,7 @@ def _check(runtime: Runtime, key: str) -> None:
         runtime.config.value(key)  # raises ConfigError with the keys of the table
     if runtime.config.has(key):
         return
-    near = nearest(name, known, NEAR)
+    near = nearest(name, known, _NEAR)
     names = ", ".join(name for name, *_ in options(runtime))
     raise UsageError(
         f"no pruning option named {got(key)}" + (f" (did you mean pruning.{near}?)" if near else ""),

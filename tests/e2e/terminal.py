@@ -32,20 +32,21 @@ class Terminal:
         rows: int = 24,
         *,
         knows: bool = False,
+        program: Sequence[str] = (sys.executable, "-m", "prunecli"),
     ) -> None:
-        """`knows`: the program can find out that it runs in tmux."""
+        """`knows`: the program can find out that it runs in tmux. `program`: another one than ours."""
         # Not below TMPDIR: the path of a socket has room for about a hundred bytes.
         self._folder = tempfile.mkdtemp(prefix="tmux-", dir="/tmp")
         self._code = Path(self._folder) / "code"
         self._base = ["tmux", "-S", f"{self._folder}/socket", "-f", "/dev/null"]
-        self._words, self._cwd, self._size = list(words), cwd, (columns, rows)
+        self._words, self._cwd, self._size = [*program, *words], cwd, (columns, rows)
         found = {"TMUX": f"{self._folder}/socket,1,0"} if knows else {}
         self._environ = {"TERM": "xterm-256color", "LANG": "C.UTF-8", **found, **_OFF, **environ}
 
     def __enter__(self) -> Self:
         columns, rows = self._size
         pairs = [f"{key}={value}" for key, value in self._environ.items()]
-        program = ["env", "-i", *pairs, sys.executable, "-m", "prunecli", *self._words]
+        program = ["env", "-i", *pairs, *self._words]
         command = ["sh", "-c", f'"$@"; echo $? > {self._code}', "sh", *program]
         size = ["-x", str(columns), "-y", str(rows)]
         self._tmux("new-session", "-d", *size, "-c", str(self._cwd), "-s", "t", *command)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from prunecli.cli.app import app
 from prunecli.cli.flags import commands, read
 from prunecli.commands.command import Say, find, run_line
 from prunecli.front.presentation.completion import as_command
@@ -26,34 +28,44 @@ SHELL = {
         --verbose -> stream-json | --debug -> prunecli doctor | --mcp-config x.json -> mcp add-json
         --settings x.json -> --config | --system-prompt x -> --append-system-prompt | --fork-session -> --fork
         --ide -> prunecli acp | -v -> --version | agents -> /agents | setup-token -> prunecli login
-        install -> pip install
+        install -> pip install | --fallback-model x -> /model | --max-budget-usd 1 -> --max-cost
+        --tools Read -> --allowed-tools | --no-session-persistence -> --no-session | --plugin-dir x -> plugins add
+        --strict-mcp-config -> mcp list | --bg -> prunecli -p | plugin install x -> prunecli plugins
+        auth status -> prunecli login | --bare -> plugins.disabled | --tmux -> --worktree
     """,
     "Codex": """
         "fix it" | resume | resume abc | mcp list | login | --model gpt-5 | --add-dir x | --sandbox auto | --help
         exec "fix it" -> prunecli -p PROMPT | exec --json "fix it" -> stream-json | resume --last -> --continue
         -m gpt-5 -> --model | --full-auto -> --permission-mode auto | --ask-for-approval never -> --permission-mode
         -s read-only -> --sandbox | --image a.png -> @FILE | -C dir -> cd DIR | --profile x -> --config
-        review -> /review | logout -> prunecli login | completion zsh -> --show-completion
+        review -> /review | logout -> prunecli login | completion zsh -> --show-completion | --search -> web_search
+        --oss -> /model | -c model=o3 "fix it" -> --set model=o3 | --ephemeral -> --no-session | fork -> --fork
+        --output-schema x -> --json-schema | --skip-git-repo-check -> not needed | features -> config show
     """,
     "OpenCode": """
         -c | mcp list | acp | attach | --model anthropic/x | --fork -c
         run "fix it" -> prunecli -p PROMPT | auth login -> prunecli login | models -> /model | serve -> prunecli acp
         session list -> prunecli sessions | agent list -> prunecli | stats -> sessions stats
         export -> sessions export | upgrade -> prunecli update | --session abc -> --resume
-        --prompt x -> without a flag | --agent plan -> /agents
+        --prompt x -> without a flag | --agent plan -> /agents | --format json -> --output-format
+        --title x -> --name | import -> sessions import | providers list -> prunecli login | web -> prunecli acp
+        pr -> gh pr checkout
     """,
     "pi": """
         --model sonnet "fix it" | -p "fix it" | -c | -r | --no-session | update | @a.md "fix it" | config
         --provider anthropic -> --model | --mode json -> --output-format | --thinking high -> --effort
         --list-models -> /model | --session abc -> --resume | --tools read -> --allowed-tools
         --api-key x -> prunecli login | -e x.ts -> prunecli plugins | list -> sessions list
+        --no-tools -> tools.enabled | --system-prompt x -> --append-system-prompt | --offline -> updates.notice
+        --session-dir x -> PRUNECLI_HOME
     """,
     "Gemini CLI": """
         -p "fix it" | --model flash | --output-format json -p "fix it" | mcp add a b | -r abc
         -m flash -> --model | -i x -> without a flag | --yolo -> --permission-mode auto | -y -> --permission-mode auto
         --approval-mode auto_edit -> --permission-mode | --include-directories x -> --add-dir
         --list-sessions -> sessions list | -o json -> --output-format | extensions list -> prunecli plugins
-        --experimental-acp -> prunecli acp
+        --experimental-acp -> prunecli acp | --skip-trust -> --trust | --delete-session 1 -> sessions rm
+        skills list -> /skills | hooks -> /hooks | --screen-reader -> --plain
     """,
 }
 INSIDE = {
@@ -62,25 +74,36 @@ INSIDE = {
         /permissions | /status | /vim | /help | /exit | /quit | exit | /config | /context | /doctor | /export | /login
         /add-dir | /rewind | /statusline | /output-style | /skills | /copy | /rename | # tabs, not spaces
         /bashes -> /jobs | /terminal-setup -> prunecli doctor | /ide -> prunecli acp | /plugin -> /plugins
-        /todos -> /todo
+        /todos -> /todo | /reset -> /new | /logout -> prunecli login | /btw why? -> /fork | /checkpoint -> /rewind
+        /bug -> /doctor | /release-notes -> prunecli update | /pr-comments -> !gh | /security-review -> /review
     """,
     "Codex": """
         /new | /init | /compact | /status | /model | /review | /resume | /fork | /mcp | /quit | /permissions | /plan
         /approvals -> /permissions | /diff -> !git diff | /mention -> @ | /ps -> /jobs
+        /personality -> /output-style | /side -> /fork | /stop -> /jobs
     """,
     "OpenCode": """
         /new | /undo | /redo | /models | /init | /help | /exit | /sessions | /export | /compact | /clear | :q
         /share -> /export | /connect -> /login | /themes -> /theme | /editor -> Ctrl+G | /summarize -> /compact
+        /timeline -> /rewind | /variants -> /effort | /thinking -> /effort
     """,
     "pi": """
         /login | /model | /resume | /new | /tree | /fork | /compact | /copy | /export | /reload | /quit
         /settings -> /config | /session -> /status | /name -> /rename | /hotkeys -> /help
+        /clone -> /fork | /import x.jsonl -> sessions import | /changelog -> prunecli update
     """,
     "Gemini CLI": """
         /help | /memory | /mcp | /stats | /theme | /clear | /copy | /init | /quit | /vim | /model | /hooks | /restore
         /compress -> /compact | /chat save x -> /resume | /auth -> /login | /about -> /status
+        /tools -> /config | /extensions -> /plugins | /directory add x -> /add-dir | /docs -> /help
     """,
 }
+WITHIN = """
+    config set model.name opus -> --set | config get model -> config show | mcp login x -> /mcp login
+    plugins install x -> plugins add | sessions delete x -> sessions rm | sessions lst -> sessions list
+    mcp frobnicate -> add-json
+"""
+"""What they type after a command that we have too."""
 
 
 def rows(table: str) -> Iterator[tuple[str, str]]:
@@ -123,6 +146,14 @@ async def test_what_they_type_inside_works_or_is_answered_in_a_line(peer: str, t
         assert isinstance(said, Say), typed
         assert is_an_answer(said.text.partition(". ")[2], way), said.text
     await closed(runtime)
+
+
+@pytest.mark.parametrize("row", list(rows(WITHIN)), ids=" ".join)
+def test_their_commands_in_a_group_of_ours_are_answered_in_a_line(row: tuple[str, str]) -> None:
+    done = CliRunner().invoke(app, shlex.split(row[0]))
+    assert (done.exit_code, done.stdout) == (2, "")
+    message, hint = done.stderr.splitlines()
+    assert is_an_answer(f"{message.removeprefix('prunecli: prunecli')} {hint}", row[1]), done.stderr
 
 
 @pytest.mark.parametrize("words", [["run", "the", "tests"], ["review", "it"], ["list", "files"]])
