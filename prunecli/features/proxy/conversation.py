@@ -240,8 +240,9 @@ class Conversation:
     def _recorded(self, request: Incoming) -> bytes:
         context = self.runtime.session.context
         spans = self._way_back.spans(request, context.messages())
-        wanted = cache_marks(context, len(spans), model=request.model)
-        body, marks = body_of(request, spans, wanted[0] if wanted else None)
+        wanted = cache_marks(context, len(spans), model=request.model)[:-1]
+        gone = context.cache.is_cold(request.model, self.runtime.setup.clock())
+        body, marks = body_of(request, spans, wanted[::-1] if gone else wanted)
         self.runtime.emit(RequestSent(request.model, context.counts.context_tokens, context.sha256(), marks))
         return body
 

@@ -52,15 +52,13 @@ class WayBack:
         return list(self._spans)
 
 
-def body_of(request: Incoming, spans: Sequence[Span], stored: int | None) -> tuple[bytes, tuple[int, ...]]:
-    """Return the body, and which of its messages have breakpoints. If anything is edited, the message `stored`, up to
-    which the endpoint has the request in its cache, gets one too."""
+def body_of(request: Incoming, spans: Sequence[Span], wanted: Sequence[int]) -> tuple[bytes, tuple[int, ...]]:
+    """Return the body, and which of its messages have breakpoints. If anything is edited, the messages `wanted` get
+    one too, as far as there are enough: the most important first."""
     marks = _marks(request)
     if not edited(spans, len(request.messages)):
         return request.raw, _numbers(spans, marks)
-    last = -1 if stored is None else spans[stored].to - 1
-    if last >= 0 and marks and last not in marks:
-        _move(request, marks, last)
+    _move(request, marks, [spans[number].to - 1 for number in wanted])
     return request.with_messages(pieces(request, spans, marks)), _numbers(spans, marks)
 
 
@@ -111,17 +109,24 @@ def _marks(request: Incoming) -> Marks:
     return marks
 
 
-def _move(request: Incoming, marks: Marks, message: int) -> None:
-    """Give a message a breakpoint at its end: another one, or in place of the program's first of several."""
-    first = min(marks)
-    (_, mark), several = marks[first][0], sum(map(len, marks.values())) > 1
-    if request.other_marks + len(request.marks) >= MAX_MARKS:
-        if not several:
-            return
-        del marks[first][0]
-        if not marks[first]:
-            del marks[first]
-    marks[message] = [(len(request.messages[message]["content"]) - 1, mark)]
+def _move(request: Incoming, marks: Marks, wanted: Sequence[int]) -> None:
+    """Give these messages a breakpoint at their end: another one, or one of the program's except its last."""
+    free = MAX_MARKS - request.other_marks - len(request.marks)
+    spare = [number for number in sorted(marks) for _ in marks[number]][:-1]
+    mark = next((found[0][1] for _, found in sorted(marks.items())), None)
+    for message in wanted:
+        if mark is None or message < 0 or message in marks:
+            continue
+        if free < 1:
+            spare = [number for number in spare if number not in wanted]
+            if not spare:
+                return
+            first = spare.pop(0)
+            del marks[first][0]
+            if not marks[first]:
+                del marks[first]
+        free -= 1
+        marks[message] = [(len(request.messages[message]["content"]) - 1, mark)]
 
 
 def _numbers(spans: Sequence[Span], marks: Marks) -> tuple[int, ...]:

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prunecli.context import render
 from prunecli.features.proxy.body import incoming
+from prunecli.features.proxy.way_back import Span, body_of
+from prunecli.model.requests import WireMessage
 
 TEXTS = st.text(max_size=6) | st.sampled_from(['"], {', "\ud83d", "näive 😀", "\\u0000"])
 BLOCKS = st.fixed_dictionaries(
@@ -82,3 +85,34 @@ def test_what_is_not_a_request_is_refused(raw: str) -> None:
     for earlier in ([], [known]):
         with pytest.raises(ValueError, match=" "):
             incoming(raw.encode(), earlier)
+
+
+@pytest.mark.parametrize(
+    ("before", "own", "wanted", "marked"),
+    [
+        (1, (6, 8), (0, 2), [0, 2, 8]),  # one is free, one is in place of the program's
+        (1, (8,), (0, 2), [0, 2, 8]),
+        (2, (6, 8), (2, 0), [2, 8]),  # only one can be had: the first
+        (2, (6, 8), (6, 0), [6, 8]),
+        (3, (8,), (0,), [8]),  # the last one stays
+        (1, (6, 8), (6,), [6, 8]),
+        (1, (), (0,), []),
+    ],
+)
+def test_breakpoints_move_to_what_is_stored_and_to_what_stays(
+    before: int, own: tuple[int, ...], wanted: tuple[int, ...], marked: list[int]
+) -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    words = [{"type": "text", "text": f"words {number}"} for number in range(9)]
+    messages = [
+        {"role": ("user", "assistant")[number % 2], "content": [one | mark if number in own else one]}
+        for number, one in enumerate(words)
+    ]
+    body = {"model": "m", "system": [words[0] | mark] * before, "messages": messages, "max_tokens": 1}
+    spans = [
+        Span(WireMessage.of("user", (render.text("[cleared]"),), (number,)), number, number + 1, number != 4)
+        for number in range(9)
+    ]
+    sent, numbers = body_of(incoming(json.dumps(body).encode()), spans, wanted)
+    made = [at for at, one in enumerate(json.loads(sent)["messages"]) if "cache_control" in str(one)]
+    assert made == list(numbers) == marked
