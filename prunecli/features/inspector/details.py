@@ -428,7 +428,7 @@ class DiffScreen(Dialog[None]):
     DEFAULT_CSS = """
     DiffScreen {
         background: $background;
-        #said { height: 3; padding: 0 1; color: $foreground; }
+        #said { height: auto; min-height: 3; max-height: 6; padding: 0 1; color: $foreground; }
         Rows { height: 1fr; margin: 1 1 0 1; scrollbar-size-vertical: 1; }
         Rows { background: $background; color: $foreground; }
         Rows .rows--heading { color: $muted; background: $background; }
