@@ -19,8 +19,8 @@ from prunecli.util.figures import counted, money
 from prunecli.util.frozen import frozen
 
 CUT = {
-    "max_tokens": 'reply hit the length limit; type "continue"',
-    "model_context_window_exceeded": 'reply filled the context window; /compact, then type "continue"',
+    "max_tokens": 'reply hit the length limit; prompt "continue" to go on',
+    "model_context_window_exceeded": 'reply filled the context window; /compact, then prompt "continue"',
 }
 """The note for an answer that is not complete, by stop reason."""
 MAX_CYCLE = 4

@@ -446,7 +446,7 @@ async def _structured(runtime: Runtime, printer: Printer, schema: "AnswerSchema"
     """Check the answer, and ask once more for a valid one. Raises PrunecliError if that is not valid either."""
     found, problems = await schema.value(printer.text)
     if problems:
-        printer.notice(f"The answer does not match the JSON schema; asking once more. {problems[0]}")
+        printer.notice(f"The answer does not match the JSON schema; asking once more: {problems[0]}")
         done = _judged(await runtime.submit(schema.again(problems)), printer.text)
         if done.reason != "finished":
             return done
