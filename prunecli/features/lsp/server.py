@@ -162,6 +162,8 @@ class Server:
         env = host.tool_context(
             reads=not confined
         ).env  # what commands see: its Python is the one that runs tests
+        if confined and self.wanted.name == "gopls":
+            env = {**env, "XDG_CACHE_HOME": "/tmp/cache"}  # noqa: S108  # it does not start without a writable one
         settings = await asyncio.to_thread(_settings, self.wanted.name, argv[0], cwd, env)
         client = await asyncio.to_thread(
             lambda: connection.protocol(cwd, settings)

@@ -68,7 +68,8 @@ def inner_environment(env: Mapping[str, str], tmp: str) -> dict[str, str]:
     """Return the environment inside, whose temporary files are in `tmp`."""
     moved = {name: f"{tmp}{value[4:]}" for name, value in env.items() if value.startswith("/tmp/")}  # noqa: S108
     drop = {} if "LC_CTYPE" in env else {"PRUNECLI_DROP_LC_CTYPE": "1"}
-    return {**env, **{name: moved[name] for name in CACHES if name in moved}, **drop, "TMPDIR": tmp}
+    caches = {name: moved[name] for name in (*CACHES, "XDG_CACHE_HOME") if name in moved}
+    return {**env, **caches, **drop, "TMPDIR": tmp}
 
 
 def _around(path: str, closed: Sequence[str]) -> Iterator[str]:

