@@ -4,28 +4,26 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
-from prunecli.tools.files import notebook
 from prunecli.tools.files.atomic_write import Current, digest_of, locked, replace_content
-from prunecli.tools.files.charset import (
-    UnconfirmedError,
-    charset_of,
-    check_writable,
-    in_thread_confirmed,
-)
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import is_binary
-from prunecli.tools.files.notebook import is_notebook_name
 from prunecli.tools.files.replacement import Replacement, check_notebook, replaced_in
 from prunecli.tools.files.workspace import Place, check_inside, opened_place, seen_from
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.figures import counted
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tools.files import charset, notebook
+else:
+    charset, notebook = lazy("prunecli.tools.files.charset"), lazy("prunecli.tools.files.notebook")
 
 
 @frozen
@@ -57,7 +55,7 @@ class Edit:
         check_inside(given.path, context.cwd, (context.workspace, *context.added))
         if context.approved:
             with (
-                suppress(UnconfirmedError),
+                suppress(charset.UnconfirmedError),
                 opened_place(given.path, context.cwd, context.workspace, context.added) as place,
                 locked(place, threading.Event()) as current,
             ):
@@ -71,7 +69,7 @@ class Edit:
             ):
                 return _edited(place, current, given, context, stop)
 
-        return await in_thread_confirmed(work, context)
+        return await charset.in_thread_confirmed(work, context)
 
 
 def _replacement(place: Place, current: Current, given: EditInput, context: ToolContext) -> Replacement:
@@ -82,13 +80,13 @@ def _replacement(place: Place, current: Current, given: EditInput, context: Tool
     if is_binary(current.data):
         raise ToolError(f"{name} is a binary file.")
     old, new = well_formed(given.old_string), well_formed(given.new_string)
-    if is_notebook_name(place.path) and (
+    if notebook.is_notebook_name(place.path) and (
         by_cell := notebook.edited(current.data, old, new, everywhere=given.replace_all)
     ):
         return Replacement(*by_cell)
-    encoding = charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
+    encoding = charset.charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
     done = replaced_in(encoding, current.data, old, new, everywhere=given.replace_all)
-    check_writable(encoding, place.path, current.data, old, new)
+    charset.check_writable(encoding, place.path, current.data, old, new)
     check_notebook(place.path, current.data, done.data)
     return done
 
@@ -99,9 +97,9 @@ def _edited(
     done = _replacement(place, current, given, context)
     identity = replace_content(place, current, done.data, stop)
     context.files_seen.note(identity, digest_of(done.data), place.path)
-    encoding = charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
+    encoding = charset.charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
     texts = encoding.decode(current.data), encoding.decode(done.data)
-    if is_notebook_name(place.path):
+    if notebook.is_notebook_name(place.path):
         before, after = notebook.sources(current.data), notebook.sources(done.data)
         texts = (before, after) if before and after and before != after else texts
     made = change(*texts)

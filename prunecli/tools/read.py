@@ -7,25 +7,29 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Block, Json, Text, plain_text
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import MAX_BYTES, digest_of
-from prunecli.tools.files.charset import charset_of, name_of
 from prunecli.tools.files.decoding import SAMPLE, decoded, fitting_lines, is_text
 from prunecli.tools.files.encoding import SHIFTED, UNKNOWN, UTF_8, encoding_of, is_binary
 from prunecli.tools.files.image import media_type_of
 from prunecli.tools.files.in_thread import in_thread
 from prunecli.tools.files.media import MAX_SOURCE, as_tool_error, document_of, image_of, text_of_pdf
-from prunecli.tools.files.notebook import HINT, Cell, cells_of, is_notebook_name, shown
 from prunecli.tools.files.reading import IsFolder, Page, kind_of, open_file, page_of
 from prunecli.tools.files.workspace import absolute, refusal
 from prunecli.tools.searching.names import names_in
 from prunecli.tools.tool import TRUNCATION_MARKER, ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tools.files import charset, notebook
+else:
+    charset, notebook = lazy("prunecli.tools.files.charset"), lazy("prunecli.tools.files.notebook")
 
 DEFAULT_LINES = 2000
 MAX_DECODED = 16 * 1024 * 1024
@@ -77,7 +81,7 @@ class Read:
                 with open_file(path) as file:
                     if (output := _media(file, path, context, whole=whole)) is not None:
                         return _lines_of(output, path, first, lines, context, stop)
-                    if is_notebook_name(path) and (cells := _cells(file, path, context)):
+                    if notebook.is_notebook_name(path) and (cells := _cells(file, path, context)):
                         return _notebook(cells, path, first, lines, context, stop)
                     return _shown(file, path, first, lines, context, stop)
             except IsFolder as error:
@@ -112,12 +116,12 @@ def _shown(
     if page is None or (size <= MAX_DECODED and (not is_text(page.data) or SHIFTED.search(page.data))):
         file.seek(0)
         data = file.read(MAX_DECODED)
-        encoding = charset_of(data, real, context.files_seen.confirmed.get(real, ""))
+        encoding = charset.charset_of(data, real, context.files_seen.confirmed.get(real, ""))
         if page is None or encoding not in (UTF_8, UNKNOWN):
             source = io.BytesIO(encoding.decode(data).encode())
             page = page_of(source, first, lines, limit, stop, whole=True)
             page = replace(page, digest=digest_of(data))
-            note = f"[the file {'seems to be' if encoding.guessed else 'is'} {name_of(encoding)}]"
+            note = f"[the file {'seems to be' if encoding.guessed else 'is'} {charset.name_of(encoding)}]"
     if page.digest is not None:
         context.files_seen.note((state.st_dev, state.st_ino), page.digest, real)
     return _page_output(page, path, size, limit, note)
@@ -148,24 +152,29 @@ def _media(file: io.FileIO, path: str, context: ToolContext, *, whole: bool) -> 
     return ToolOutput((block,), details=details) if block else text_output(text, details)
 
 
-def _cells(file: io.FileIO, path: str, context: ToolContext) -> list[Cell]:
+def _cells(file: io.FileIO, path: str, context: ToolContext) -> "list[notebook.Cell]":
     state = os.fstat(file.fileno())
     data = file.read() if state.st_size <= MAX_BYTES else b""
     file.seek(0)
-    if cells := cells_of(data or b""):
+    if cells := notebook.cells_of(data or b""):
         context.files_seen.note((state.st_dev, state.st_ino), digest_of(data), os.path.realpath(path))
     return cells
 
 
 def _notebook(
-    cells: list[Cell], path: str, first: int, lines: int, context: ToolContext, stop: threading.Event
+    cells: "list[notebook.Cell]",
+    path: str,
+    first: int,
+    lines: int,
+    context: ToolContext,
+    stop: threading.Event,
 ) -> ToolOutput:
     """Return lines of the cells' text, and the images of outputs that these lines name."""
-    text, images = shown(cells)
+    text, images = notebook.shown(cells)
     source, limit = text.encode("utf-8", "replace"), context.limits.max_output_bytes
     page = page_of(io.BytesIO(source), first, lines, limit, stop, whole=True)
     output = _page_output(page, path, len(source), limit)
-    blocks: list[Block] = [Text(f"{plain_text(output.content).removesuffix(chr(10))}\n{HINT}")]
+    blocks: list[Block] = [Text(f"{plain_text(output.content).removesuffix(chr(10))}\n{notebook.HINT}")]
     named = [int(number) for number in _IMAGE.findall(decoded(page.data)) if 0 < int(number) <= len(images)]
     for number in dict.fromkeys(named[:MAX_IMAGES]):
         try:

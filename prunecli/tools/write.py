@@ -3,13 +3,12 @@
 import os
 import threading
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from prunecli.model.codec import well_formed
 from prunecli.model.messages import Json
 from prunecli.model.touches import Touches
 from prunecli.tools.files.atomic_write import Current, create_file, digest_of, locked, replace_content
-from prunecli.tools.files.charset import charset_of, charset_of_new, check_writable, in_thread_confirmed
 from prunecli.tools.files.diff import change
 from prunecli.tools.files.encoding import UTF_8, has_only_crlf, is_binary, with_crlf
 from prunecli.tools.files.replacement import check_notebook
@@ -17,6 +16,12 @@ from prunecli.tools.files.workspace import Place, absolute, check_inside, opened
 from prunecli.tools.tool import ToolContext, ToolOutput, in_one_line, text_output
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    from prunecli.tools.files import charset
+else:
+    charset = lazy("prunecli.tools.files.charset")
 
 
 @frozen
@@ -62,11 +67,11 @@ class Write:
                 with locked(place, stop) as current:
                     return _overwritten(place, current, content, context, stop)
 
-        return await in_thread_confirmed(work, context)
+        return await charset.in_thread_confirmed(work, context)
 
 
 def _created(place: Place, content: str, context: ToolContext, stop: threading.Event) -> ToolOutput:
-    data = charset_of_new(content, place.path).encode(content)
+    data = charset.charset_of_new(content, place.path).encode(content)
     check_notebook(place.path, b"", data)
     identity = create_file(place, data, stop)
     context.files_seen.note(identity, digest_of(data), place.path)
@@ -93,16 +98,18 @@ def _overwritten(
 ) -> ToolOutput:
     name = _check_seen(place, current, context)
     if current.data.isascii():
-        encoding = charset_of_new(content, place.path)
+        encoding = charset.charset_of_new(content, place.path)
     else:
-        encoding = charset_of(current.data, place.path, context.files_seen.confirmed.get(place.path, ""))
+        encoding = charset.charset_of(
+            current.data, place.path, context.files_seen.confirmed.get(place.path, "")
+        )
     if binary := is_binary(current.data):
         encoding = UTF_8
     old, note = "" if binary else encoding.decode(current.data), ""
     if has_only_crlf(old) and "\r" not in content and "\n" in content:
         content, note = with_crlf(content), " Its CRLF line ends were kept."
     data = encoding.mark + encoding.encode(content.removeprefix("\ufeff"))
-    check_writable(encoding, place.path, current.data, old, content)
+    charset.check_writable(encoding, place.path, current.data, old, content)
     check_notebook(place.path, current.data, data)
     identity = current.identity
     if data != current.data:

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from prunecli.features.hooks.replies import Ran
 from prunecli.features.hooks.settings import Hook
@@ -15,6 +15,12 @@ from prunecli.tools.processes.command import CHUNK, run
 from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.output import HeadAndTail
 from prunecli.util.errors import ToolError
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = lazy("tempfile")
 
 MAX_OUTPUT = 200_000
 """Maximum bytes kept of each of a hook's outputs; the rest is read and dropped."""

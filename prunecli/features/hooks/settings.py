@@ -8,8 +8,7 @@ same form as JSON files.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from prunecli.model.messages import Json
@@ -17,6 +16,12 @@ from prunecli.tools.web.address import parsed
 from prunecli.util.errors import ToolError
 from prunecli.util.frozen import frozen
 from prunecli.util.hosts import is_loopback
+from prunecli.util.lazy import lazy
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy("difflib")
 from prunecli.util.programs import can_be_passed
 
 EVENTS: Mapping[str, str] = {
@@ -122,7 +127,7 @@ def parse(table: Json) -> Parsed:
         if event in ELSEWHERE:
             problems.append(f"hooks.{event}: prunecli has no such event, so these hooks never run")
         elif event not in EVENTS:
-            near = get_close_matches(event, EVENTS, 1)
+            near = difflib.get_close_matches(event, EVENTS, 1)
             problems.append(f"hooks.{event}: unknown event" + (f" (did you mean {near[0]}?)" if near else ""))
         else:
             for one in _of_event(event, groups):

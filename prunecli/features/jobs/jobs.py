@@ -8,7 +8,6 @@ after a crash or a resume, jobs without a process are reported as ended.
 import asyncio
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -42,9 +41,12 @@ if TYPE_CHECKING:
     from prunecli.tools.tool import ToolContext, ToolOutput
 
 if TYPE_CHECKING:
+    import shutil
+
     from prunecli.features.jobs import job as job_module
     from prunecli.tools.processes import background
 else:
+    shutil = lazy("shutil")
     background = lazy("prunecli.tools.processes.background")
     job_module = lazy("prunecli.features.jobs.job")
 

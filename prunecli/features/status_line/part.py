@@ -3,10 +3,8 @@
 import asyncio
 import hashlib
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from prunecli.features.status_line.facts import Facts
-from prunecli.features.status_line.sources import Source, source_of
 from prunecli.model.signals import Notice
 from prunecli.runtime.background import Background
 from prunecli.runtime.host import Host
@@ -16,7 +14,17 @@ from prunecli.tools.processes.environment import shell_in
 from prunecli.tools.processes.guarded import filtered
 from prunecli.util.by_project import Refused
 from prunecli.util.frozen import frozen
+from prunecli.util.lazy import lazy
 from prunecli.util.sanitize import one_line, shortened
+
+if TYPE_CHECKING:
+    from prunecli.features.status_line import facts, sources
+    from prunecli.features.status_line.sources import Source
+else:
+    facts, sources = (
+        lazy("prunecli.features.status_line.facts"),
+        lazy("prunecli.features.status_line.sources"),
+    )
 
 SECONDS = 5.0
 PAUSE = 0.3
@@ -45,7 +53,7 @@ class StatusLine(Part):
         self.line = ""
         self.source: Source | None = None
         self.failed = ""
-        self._facts = Facts(host.session)
+        self._facts: facts.Facts | None = None
         self._given: dict[str, Any] = {}
         self._work = Background(self._complain)
         self._shown = self._running = False
@@ -54,8 +62,10 @@ class StatusLine(Part):
     # Approval ------------------------------------------------------------------------------------------------
 
     def opened(self, *, headless: bool) -> None:
+        if headless:
+            return
         self.look()
-        if not headless and self.source and self.decision == "":
+        if self.source and self.decision == "":
             self.host.opening.append(ASK)
 
     def look(self) -> None:
@@ -63,7 +73,7 @@ class StatusLine(Part):
         host, self._given, self.line = self.host, {}, ""
         given = host.config.section("ui").status_command
         trusted = host.gatekeeper.trusted and not host.who
-        self.source = source_of(given, host.setup.cwd, host.setup.places.home) if trusted else None
+        self.source = sources.source_of(given, host.setup.cwd, host.setup.places.home) if trusted else None
 
     @property
     def decision(self) -> str:
@@ -75,7 +85,7 @@ class StatusLine(Part):
         answers = (one for one in ("yes", "no") if known.has(*self._approval(source, one)))
         return next(answers, "")
 
-    def decide(self, source: Source, answer: str) -> None:
+    def decide(self, source: "Source", answer: str) -> None:
         """Keep the user's answer. Raises ConfigError."""
         known = Approvals(self.host.setup.places.approvals_file)
         owner, kind, other, _ = self._approval(source, "no" if answer == "yes" else "yes")
@@ -84,7 +94,7 @@ class StatusLine(Part):
         self._given = {}
 
     @staticmethod
-    def _approval(source: Source, answer: str) -> tuple[Any, Any, str, Any]:
+    def _approval(source: "Source", answer: str) -> tuple[Any, Any, str, Any]:
         name = f"{source.label} statusLine{'' if answer == 'yes' else ' refused'}"
         return source.owner, "hook", name, source.definition
 
@@ -100,32 +110,32 @@ class StatusLine(Part):
     def extra_status(self) -> str:
         """Run the command if its facts have changed. Its line has a place of its own."""
         if self._shown and self.source and not self._running:
-            if self._facts.session is not self.host.session:
-                self._facts = Facts(self.host.session)
-            facts, now = self._facts.of(self.host), self.host.setup.clock()
+            if self._facts is None or self._facts.session is not self.host.session:
+                self._facts = facts.Facts(self.host.session)
+            given, now = self._facts.of(self.host), self.host.setup.clock()
             waited = self.source.seconds and now - self._ran >= 1000 * self.source.seconds
-            if facts != self._given or waited:
+            if given != self._given or waited:
                 self._running, self._ran = True, now
-                self._work.start(self._run(self.source, facts))
+                self._work.start(self._run(self.source, given))
         return ""
 
-    async def _run(self, source: Source, facts: dict[str, Any]) -> None:
+    async def _run(self, source: "Source", given: dict[str, Any]) -> None:
         try:
-            self._given = facts
+            self._given = given
             if await asyncio.to_thread(lambda: self.decision) != "yes":
                 self.line = ""
                 return
-            self.line = await self._printed(source, facts)
+            self.line = await self._printed(source, given)
             await asyncio.sleep(PAUSE)
         finally:
             self._running = False
         self.extra_status()  # what changed meanwhile
 
-    async def _printed(self, source: Source, facts: dict[str, Any]) -> str:
+    async def _printed(self, source: "Source", given: dict[str, Any]) -> str:
         """Return the first rows of the command's output; "" if it fails, which is told once."""
         env = {**self.host.setup.approved_env, "CLAUDE_PROJECT_DIR": str(source.folder)}
         argv = [shell_in(env), "-c", source.command]
-        data = json.dumps(facts).encode("ascii")
+        data = json.dumps(given).encode("ascii")
         try:
             async with asyncio.timeout(SECONDS):
                 made = await filtered(argv, data, cwd=self.host.setup.cwd, env=env, most=MAX_OUTPUT)
@@ -159,6 +169,6 @@ def shown(host: Host) -> str:
     return part.line
 
 
-def digest(source: Source) -> str:
+def digest(source: "Source") -> str:
     """Return a short name of a definition, which an answer to a question names."""
     return hashlib.sha256(json.dumps(source.definition, sort_keys=True).encode()).hexdigest()[:16]
