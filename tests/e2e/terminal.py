@@ -49,8 +49,8 @@ class Terminal:
         program = ["env", "-i", *pairs, *self._words]
         command = ["sh", "-c", f'"$@"; echo $? > {self._code}', "sh", *program]
         size = ["-x", str(columns), "-y", str(rows)]
-        self._tmux("new-session", "-d", *size, "-c", str(self._cwd), "-s", "t", *command)
-        self._tmux("set-option", "-t", "t", "remain-on-exit", "on")
+        remain = ["start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]  # it may end at once
+        self._tmux(*remain, "new-session", "-d", *size, "-c", str(self._cwd), "-s", "t", *command)
         return self
 
     def __exit__(

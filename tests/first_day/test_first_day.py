@@ -27,7 +27,7 @@ SHELL = {
         --dangerously-skip-permissions -> --permission-mode auto | --allowedTools Bash -> --allowed-tools
         --verbose -> stream-json | --debug -> prunecli doctor | --mcp-config x.json -> mcp add-json
         --settings x.json -> --config | --system-prompt x -> --append-system-prompt | --fork-session -> --fork
-        --ide -> prunecli acp | -v -> --version | agents -> /agents | setup-token -> prunecli login
+        --ide -> prunecli acp | -v | agents -> /agents | setup-token -> prunecli login
         install -> pip install | --fallback-model x -> /model | --max-budget-usd 1 -> --max-cost
         --tools Read -> --allowed-tools | --no-session-persistence -> --no-session | --plugin-dir x -> plugins add
         --strict-mcp-config -> mcp list | --bg -> prunecli -p | plugin install x -> prunecli plugins
@@ -36,7 +36,7 @@ SHELL = {
     "Codex": """
         "fix it" | resume | resume abc | mcp list | login | --model gpt-5 | --add-dir x | --sandbox auto | --help
         exec "fix it" -> prunecli -p PROMPT | exec --json "fix it" -> stream-json | resume --last -> --continue
-        -m gpt-5 -> --model | --full-auto -> --permission-mode auto | --ask-for-approval never -> --permission-mode
+        -m gpt-5 | --full-auto -> --permission-mode auto | --ask-for-approval never -> --permission-mode
         -s read-only -> --sandbox | --image a.png -> @FILE | -C dir -> cd DIR | --profile x -> --config
         review -> /review | logout -> prunecli login | completion zsh -> --show-completion | --search -> web_search
         --oss -> /model | -c model=o3 "fix it" -> --set model=o3 | --ephemeral -> --no-session | fork -> --fork
@@ -61,7 +61,7 @@ SHELL = {
     """,
     "Gemini CLI": """
         -p "fix it" | --model flash | --output-format json -p "fix it" | mcp add a b | -r abc
-        -m flash -> --model | -i x -> without a flag | --yolo -> --permission-mode auto | -y -> --permission-mode auto
+        -m flash | -i x -> without a flag | --yolo -> --permission-mode auto | -y -> --permission-mode auto
         --approval-mode auto_edit -> --permission-mode | --include-directories x -> --add-dir
         --list-sessions -> sessions list | -o json -> --output-format | extensions list -> prunecli plugins
         --experimental-acp -> prunecli acp | --skip-trust -> --trust | --delete-session 1 -> sessions rm
