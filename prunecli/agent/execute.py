@@ -5,7 +5,8 @@ so after a crash no call is run twice unnoticed.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -15,7 +16,7 @@ from prunecli.agent.asking import Asked
 from prunecli.agent.hooks import Hooks
 from prunecli.agent.journal import Journal
 from prunecli.agent.proposing import Proposing, Workbench
-from prunecli.context.placeholders import copied
+from prunecli.context.placeholders import copied, targets
 from prunecli.context.spill import Cut
 from prunecli.model.codec import well_formed, well_formed_json
 from prunecli.model.events import ToolResult, ToolStarted
@@ -23,6 +24,8 @@ from prunecli.model.messages import INVALID_INPUT, Block, Json, Text, ToolUse
 from prunecli.model.signals import ToolProgress
 from prunecli.model.touches import Touches
 from prunecli.safety.permissions.verdict import Verdict
+from prunecli.tools.files.charset import charset_of
+from prunecli.tools.files.notebook import is_notebook_name, sources
 from prunecli.tools.files.workspace import seen_in
 from prunecli.tools.inputs import not_read, parse
 from prunecli.tools.processes.screen import with_handle
@@ -185,15 +188,17 @@ class Executor:
     def _copied(self, call: ToolUse, touches: Touches | None) -> str:
         """Return why a call that would write a placeholder is refused, or ""."""
         changes = touches.changes if touches else ()
+        into = (
+            *changes,
+            *(path for command in (touches.runs if touches else ()) for path in targets(command)),
+        )
 
-        def holds(text: str) -> bool:
+        def holds(mark: str) -> bool:
             cwd = self.context(approved=False, granted=False, reads=True).cwd
             may = (
-                path
-                for path in changes
-                if self.gatekeeper.judge("read", Touches(reads=(path,))).kind == "allow"
+                path for path in into if self.gatekeeper.judge("read", Touches(reads=(path,))).kind == "allow"
             )
-            return any(text.encode() in _content(cwd / path) for path in may)
+            return any(mark in text for path in may for text in _texts(cwd / path))
 
         return copied(self.session.context, call, changes_files=bool(changes), holds=holds)
 
@@ -394,9 +399,10 @@ def _well_formed(block: Block) -> Block:
     return Text(well_formed(block.text)) if isinstance(block, Text) else block
 
 
-def _content(path: Path) -> bytes:
-    """Return what a regular file holds, b"" if it can't be read."""
-    try:
-        return path.read_bytes() if path.is_file() else b""
-    except OSError:
-        return b""
+def _texts(path: Path) -> Iterator[str]:
+    """Yield what a regular file says, and what the cells of a notebook say; nothing if it can't be read."""
+    with suppress(OSError, ToolError, ValueError):
+        data = path.read_bytes() if path.is_file() else b""
+        yield charset_of(data, str(path)).decode(data)
+        if is_notebook_name(str(path)):
+            yield sources(data)

@@ -185,9 +185,9 @@ def chars_saved(entry: Entry, edit: Edit) -> int:
     return sum(len(render.compact(call.input)) - len(shown[call.id]) for call in calls if call.id in shown)
 
 
-def marks_in(text: str) -> list[str]:
+def marks_in(given: Json) -> list[str]:
     """Return the texts that stand for long texts in a cut input."""
-    return _MARK.findall(text)
+    return [mark for _, _, text in _strings(given) for mark in _MARK.findall(text)]
 
 
 def shown_inputs(edits: Iterable[Edit]) -> dict[str, Any]:
