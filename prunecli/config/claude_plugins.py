@@ -11,14 +11,16 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from prunecli.config.save import locked
 from prunecli.util.errors import ConfigError
 from prunecli.util.frozen import frozen
 from prunecli.util.paths import Places
-from prunecli.util.private_file import make_private, read_private, write_private
+from prunecli.util.private_file import read_private, write_private
 
 MANIFEST = ".claude-plugin/plugin.json"
 ROOT_VARIABLE = "CLAUDE_PLUGIN_ROOT"
@@ -83,7 +85,7 @@ def usable(places: Places, disabled: Collection[str] = ()) -> tuple[ClaudePlugin
 def installed(places: Places) -> tuple[ClaudePlugin, ...]:
     """Return all installed plugins by name; none if the register cannot be read."""
     found = []
-    for name, entry in sorted(_register(places).items()):
+    for name, entry in sorted((_register(places) or {}).items()):
         if isinstance(entry, dict) and all(isinstance(value, str) for value in entry.values()):
             folder = entry.get("folder", "")
             if _NAME.fullmatch(name) and re.fullmatch(r"[a-z0-9-]+", folder):
@@ -93,29 +95,50 @@ def installed(places: Places) -> tuple[ClaudePlugin, ...]:
 
 
 def register(places: Places, plugin: ClaudePlugin) -> None:
-    """Record a plugin as installed, in place of one of its name. Raises OSError."""
-    entry = {key: getattr(plugin, key) for key in _FIELDS}
-    _write(places, _register(places) | {plugin.name: {"folder": plugin.root.name, **entry}})
+    """Record a plugin as installed, in place of one of its name. Raises ConfigError, OSError."""
+    with _changing(places) as entries:
+        entries[plugin.name] = {"folder": plugin.root.name, **{key: getattr(plugin, key) for key in _FIELDS}}
 
 
 def forget(places: Places, name: str) -> None:
-    """Record a plugin as not installed. Raises OSError."""
-    _write(places, {key: entry for key, entry in _register(places).items() if key != name})
+    """Record a plugin as not installed. Raises ConfigError, OSError."""
+    with _changing(places) as entries:
+        entries.pop(name, None)
 
 
-def _register(places: Places) -> dict[str, Any]:
+@contextmanager
+def _changing(places: Places) -> Iterator[dict[str, Any]]:
+    """Lock the register and yield its entries, which are written when the block ends. A damaged one is not replaced,
+    because that would lose the other plugins: raises ConfigError."""
+    with locked(places.claude_plugins):
+        if problem := damage(places):
+            raise ConfigError(problem, "remove it, and add your plugins again")
+        yield (entries := _register(places) or {})
+        write_private(_file(places), json.dumps(entries, indent=1).encode())
+
+
+def damage(places: Places) -> str:
+    """Return why the register cannot be used, "" if it can or there is none yet."""
+    return (
+        ""
+        if _register(places) is not None
+        else f"{_file(places)}: damaged, so no plugin of Claude Code is used"
+    )
+
+
+def _file(places: Places) -> Path:
+    return places.claude_plugins / "installed.json"
+
+
+def _register(places: Places) -> dict[str, Any] | None:
+    """Return the entries of the register, {} if there is none yet, None if it cannot be used."""
     try:
-        found = json.loads(
-            read_private(places.claude_plugins / "installed.json", _JSON_BYTES, is_secret=False)
-        )
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(read_private(_file(places), _JSON_BYTES, is_secret=False))
+    except FileNotFoundError:
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _write(places: Places, entries: Mapping[str, Any]) -> None:
-    make_private(places.claude_plugins)
-    write_private(places.claude_plugins / "installed.json", json.dumps(entries, indent=1).encode())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 # What a folder holds -----------------------------------------------------------------------------------------

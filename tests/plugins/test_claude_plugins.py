@@ -1,15 +1,20 @@
 """Plugins of Claude Code: shown, approved by content, copied, and then used by what owns their parts."""
 
 import json
+import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from prunecli.config.claude_plugins import installed, usable
 from prunecli.features.hooks.hooking import Hooking
 from prunecli.features.mcp.approved import McpDefinitions
 from prunecli.features.plugin_list.adding import Candidate, fetched, install, remove
+from prunecli.features.plugin_list.part import PluginApprovals
+from prunecli.features.plugin_list.subcommand import app
 from prunecli.features.skills_and_memory.extensions import Extensions
 from prunecli.features.subagents.subagents import Subagents
 from prunecli.util.errors import ConfigError, PrunecliError, UsageError
@@ -222,3 +227,40 @@ def test_a_damaged_register_installs_nothing(places: Places, register: str) -> N
     places.claude_plugins.mkdir(parents=True)
     (places.claude_plugins / "installed.json").write_text(register)
     assert usable(places) == ()
+
+
+async def test_a_register_that_cannot_be_read_is_named_and_not_replaced(
+    tmp_path: Path, places: Places
+) -> None:
+    _added(places, _laid_out(tmp_path / "source"))
+    file = places.claude_plugins / "installed.json"
+    file.write_text(damaged := file.read_text()[:-1])
+    other = {**BARE, ".claude-plugin/plugin.json": '{"name": "other"}'}
+    with pytest.raises(ConfigError, match=r"installed\.json: damaged"):
+        _added(places, _laid_out(tmp_path / "other", other))
+    assert file.read_text() == damaged
+    runtime = start(tmp_path)
+    runtime.parts.of(PluginApprovals).opened(headless=True)
+    assert f"{file}: damaged, so no plugin of Claude Code is used" in runtime.notices
+    await runtime.close()
+
+
+def test_plugins_that_are_added_at_once_are_all_there(tmp_path: Path, places: Places) -> None:
+    names = [f"plugin-{number}" for number in range(8)]
+    for name in names:
+        _laid_out(tmp_path / name, {**BARE, ".claude-plugin/plugin.json": json.dumps({"name": name})})
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda name: _added(places, tmp_path / name), names))
+    assert [plugin.name for plugin in installed(places)] == names
+
+
+def test_an_update_that_renames_a_plugin_leaves_one(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    runner, source = CliRunner(env=environ), tmp_path / "source"
+    for name, words in (("old", ["add", str(source)]), ("new", ["update", "old"])):
+        _laid_out(source, {**BARE, ".claude-plugin/plugin.json": json.dumps({"name": name})})
+        done = runner.invoke(app, [*words, "--yes"])
+        assert done.exit_code == 0, done.output
+    assert [plugin.name for plugin in usable(Places.of(environ))] == ["new"]
+    assert [plugin.name for plugin in installed(Places.of(environ))] == ["new"]
+    assert len(list(Places.of(environ).claude_plugins.glob("*-*"))) == 1

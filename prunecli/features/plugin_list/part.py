@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from prunecli.config.claude_plugins import damage
 from prunecli.config.plugins import waiting
 from prunecli.plugins.discovery import Found
 from prunecli.runtime.host import Host
@@ -39,6 +40,8 @@ class PluginApprovals(Part):
         self._refused.add(found)
 
     def opened(self, *, headless: bool) -> None:
+        if problem := damage(self.host.setup.places):
+            self.host.notices.append(one_line(problem))
         if not self.waiting:
             return
         if headless:

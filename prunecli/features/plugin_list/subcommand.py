@@ -62,7 +62,9 @@ def update(name: Annotated[str, typer.Argument(help="The plugin.")], yes: Yes = 
             typer.echo(f"{name} has not changed.")
             return
         _install(found, yes=yes)
-        if known.root.name != f"{found.name}-{found.digest[:16]}":
+        if found.name != known.name:
+            adding.remove(Places.of(os.environ), known)
+        elif found.digest != known.digest:
             rmtree(known.root, ignore_errors=True)
 
 
