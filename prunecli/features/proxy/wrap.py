@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -71,9 +72,14 @@ async def _wrapped(asked: Hosting, program: list[str], said: list[str]) -> int:
     async with hosted(asked) as running:
         environ = {**asked.environ, BASE_URL: running.address + _PATHS.get(asked.how.program, "")}
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the program's
+        numbers = asyncio.Queue[signal.Signals]()
+        for number in (signal.SIGTERM, signal.SIGHUP):  # else the program is left without its endpoint
+            asyncio.get_running_loop().add_signal_handler(number, numbers.put_nowait, number)
         try:
             child = await asyncio.create_subprocess_exec(*program, env=environ, preexec_fn=_takes_interrupts)
+            passing = asyncio.ensure_future(_pass_on(numbers, child))
             code = await child.wait()
+            passing.cancel()
         finally:
             signal.signal(signal.SIGINT, before)
         conversations = running.conversations.all
@@ -92,6 +98,12 @@ async def _wrapped(asked: Hosting, program: list[str], said: list[str]) -> int:
         saved = "; ".join(filter(None, (saved, dearest["shortened"])))
         typer.echo(f"{saved}: prunecli attach {dearest['id']}", err=True)
     return code if code >= 0 else 128 - code
+
+
+async def _pass_on(numbers: asyncio.Queue[signal.Signals], child: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        while True:
+            child.send_signal(await numbers.get())
 
 
 def _takes_interrupts() -> None:

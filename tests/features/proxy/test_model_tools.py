@@ -155,6 +155,24 @@ def test_wrap_gives_claude_code_the_tools_and_changes_only_the_base_url(tmp_path
     assert passed["ANTHROPIC_BASE_URL"].startswith("http://127.0.0.1:")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("trap", "code"), [("trap 'exit 7' TERM; ", 7), ("", 143)])
+def test_a_signal_to_wrap_reaches_the_program_and_wrap_ends_with_it(
+    tmp_path: Path, trap: str, code: int
+) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\n{trap}echo begun; while :; do sleep 0.05; done\n")
+    program.chmod(0o755)
+    environ = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "prunecli", "wrap", str(program)]
+    with subprocess.Popen(command, env=environ, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as wrapped:
+        assert wrapped.stdout
+        assert wrapped.stdout.readline() == "begun\n"
+        wrapped.terminate()
+        assert wrapped.wait(60) == code
+    assert not list(tmp_path.rglob("*.sock"))
+
+
 def test_the_server_speaks_the_protocol_without_a_proxy(tmp_path: Path) -> None:
     begun = sent(tmp_path, "initialize", protocolVersion="2025-06-18")["result"]
     assert (begun["protocolVersion"], begun["serverInfo"]["name"]) == ("2025-06-18", "prunecli")
