@@ -199,13 +199,12 @@ def _digest_once(root: Path) -> str:
 
 
 def _named(root: Path, given: object) -> Iterator[Path]:
-    """Yield the paths that a manifest names, inside the plugin."""
+    """Yield the paths that a manifest names, if they are there and inside the plugin."""
     wanted = [given] if isinstance(given, str) else given if isinstance(given, Sequence) else []
-    for one in wanted:
-        if isinstance(one, str) and "\0" not in one:
-            path = Path(os.path.normpath(root / one))
-            if path != root and path.is_relative_to(root):
-                yield path
+    for name in wanted:
+        path = Path(os.path.normpath(root / name)) if isinstance(name, str) else root
+        if path != root and path.is_relative_to(root) and os.path.exists(path):
+            yield path
 
 
 def read_object(path: Path) -> dict[str, Any]:

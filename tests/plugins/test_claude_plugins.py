@@ -212,8 +212,10 @@ def test_addresses_that_run_programs_or_are_read_by_anyone_are_no_sources(addres
 
 
 def test_paths_of_the_manifest_stay_inside_the_plugin(tmp_path: Path, places: Places) -> None:
-    outside = {"name": "x", "commands": ["../../secret", "/etc", "./ok", 7], "hooks": "../../h.json"}
-    _added(places, _laid_out(tmp_path / "p", {**BARE, ".claude-plugin/plugin.json": json.dumps(outside)}))
+    named = ["../../secret", "/etc", "./ok", "x" * 5_000, 7]
+    outside = {"name": "x", "commands": named, "hooks": "../../h.json", "mcpServers": "y" * 5_000}
+    files = {**BARE, "ok/b.md": "Do.", ".claude-plugin/plugin.json": json.dumps(outside)}
+    _added(places, _laid_out(tmp_path / "p", files))
     (plugin,) = usable(places)
     assert plugin.folders("commands") == [plugin.root / "commands", plugin.root / "ok"]
     assert plugin.hook_files() == [plugin.root / "hooks" / "hooks.json"]
