@@ -100,7 +100,7 @@ class Entry:
         """The texts of a user message that are fixed sentences of prunecli."""
         content = self.event.content if isinstance(self.event, UserMessage) else ()
         given = self.event.fixed if isinstance(self.event, UserMessage) else ()
-        return tuple([at for at in given if at < len(content) and isinstance(content[at], Text)])
+        return tuple([at for at, block in enumerate(content) if at in given and isinstance(block, Text)])
 
     @property
     def apart(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:

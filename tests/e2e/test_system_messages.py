@@ -3,12 +3,14 @@ repository can write ever does."""
 
 import asyncio
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import prunecli
 from prunecli.commands.command import InThread, run_line
 from prunecli.config.effective import Config
 from prunecli.features.rewind.rewinding import points_of, rewind
@@ -36,6 +38,7 @@ NOTE = PLAN_NOTE.text
 LIMIT = notice("limit", "3 of 5 turns are left.", fixed=True)
 OTHERS = (OPUS, OLD, "claude-fable-5-1", "claude-opus-4-7", "claude-opus-4-8", "claude-sonnet-4-6")
 PROMPTS = 14
+CODE = Path(prunecli.__file__).parent
 
 
 class Model:
@@ -70,8 +73,8 @@ async def act(runtime: Runtime, what: str, number: int) -> None:
         case "rewind":
             points = points_of(runtime)
             await rewind(runtime, points[number % len(points)].seq, conversation=True, files=False)
-        case "limit":
-            runtime.mailbox.notices.append(LIMIT)
+        case "limit" | "hook":
+            runtime.mailbox.notices.append(LIMIT if what == "limit" else notice("hook x", NOTE))
         case _:
             for effect in run_line(runtime, what):
                 if isinstance(effect, InThread):
@@ -114,7 +117,7 @@ async def test_no_request_of_a_random_session_is_rejected(tmp_path: Path, seed: 
         "resume",
         "fork",
     )
-    modes = ("plan", "edits", "limit")
+    modes = ("plan", "edits", "limit", "hook")
     (tmp_path / "work").mkdir()
     for name in ("a.txt", "AGENTS.md", "[plan mode]"):
         (tmp_path / "work" / name).write_text(NOTE)
@@ -217,3 +220,14 @@ def test_what_others_wrote_as_system_messages_is_imported_as_text() -> None:
         Record(9, 0, SettingChanged(SYSTEM, True)),
     ]
     assert told(messages_json(folded(records).messages())) == []
+
+
+def test_only_these_modules_mark_a_sentence_as_fixed() -> None:
+    """Each of them says a sentence of its own, with at most its own numbers. A new one needs a look."""
+    marking = {
+        str(path.relative_to(CODE))
+        for path in CODE.rglob("*.py")
+        if re.search(r"\b(?:notice|UserMessage)\((?:[^()]|\([^()]*\))*\bfixed=", path.read_text())
+    }
+    own = {"agent/nudge.py", "features/mcp/servers.py", "features/subagents/subagents.py"}
+    assert marking == {"model/notes.py", *own}

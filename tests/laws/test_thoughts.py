@@ -270,6 +270,19 @@ def test_what_is_changed_while_an_answer_is_out_and_changed_back_costs_no_thinki
     assert sorted(play.context.unseen.dropped) == play.dropped() == []
 
 
+def test_thinking_behind_a_fixed_sentence_fits_while_that_has_the_form_it_had() -> None:
+    play = Play()
+    for what, pick, lost in (
+        ("tells", 1, 0),
+        ("note", 0, 0),
+        ("answer", 0, 0),
+        ("tells", 0, 1),
+        ("tells", 1, 0),
+    ):
+        play.step(what, pick)
+        assert len(play.dropped()) == len(play.context.unseen.dropped) == lost, what
+
+
 def test_thinking_behind_such_a_summary_is_kept_and_behind_our_own_it_is_not() -> None:
     for steps, stale in ((["signed"], 0), (["signed", "answer", "ask", "answer", "signed"], 0)):
         play = Play()
