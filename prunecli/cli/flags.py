@@ -291,7 +291,7 @@ _THEIR_COMMANDS: Mapping[str, str] = {
     "import": "prunecli sessions import",
     "init": "/init in prunecli",
     "install": "pip install prunecli, or uv tool install prunecli",
-    **dict.fromkeys(("list", "ls"), "prunecli sessions list"),
+    **dict.fromkeys(("list", "ls"), "prunecli sessions list, or prunecli plugins list"),
     "models": "prunecli config show model, or /model in prunecli",
     "logout": "prunecli login, which replaces the key",
     "plugin": "prunecli plugins",

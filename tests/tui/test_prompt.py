@@ -78,6 +78,14 @@ async def test_the_command_menu_filters_shows_help_and_runs_with_enter(tmp_path:
         assert s.frame.prompt.is_empty
 
 
+async def test_enter_runs_no_command_that_only_has_the_letters_of_the_word(tmp_path: Path) -> None:
+    async with shown(tmp_path) as s:
+        await s.type("/ps")  # of another agent
+        await s.until_shown("/plugins")
+        await s.pilot.press("enter")
+        await s.until_shown("Type /jobs")
+
+
 async def test_tab_completes_a_command_and_esc_closes_the_menu_until_something_else_is_typed(
     tmp_path: Path,
 ) -> None:

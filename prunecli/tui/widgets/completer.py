@@ -172,8 +172,10 @@ class Completer:
             return bool(self.choose())
         offer = self._menu.chosen
         self.close()
-        if offer:
-            self._prompt.complete(offer.value.rstrip())
+        if offer and (self._topic == "argument" or self._was_moved or self._query in offer.label):
+            self._prompt.complete(
+                offer.value.rstrip()
+            )  # scattered letters may be another agent's command: /ps
         return False
 
     def _is_file(self, query: str) -> bool:
