@@ -70,14 +70,21 @@ async def test_it_is_prepared_once_and_used_at_once_and_free_after_the_cache_exp
         await s.until_shown("prepared summary")
 
 
-async def test_a_prompt_stops_it_and_is_not_delayed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("line", "shown_then"), [("go on", "fine"), ("/new", "Ask, or / for commands")])
+async def test_a_prompt_or_another_session_stops_it_and_is_not_delayed(
+    tmp_path: Path, line: str, shown_then: str
+) -> None:
     stuck = Scripted(says("the gist").content, until=asyncio.Event())
     runtime, clock = long_session(tmp_path, AHEAD, script=[stuck, says("fine")])
     async with shown(tmp_path, runtime=runtime) as s:
         await away(s, clock)
-        await s.type("go on", "enter")
-        await s.until_shown("fine")
+        asked = runtime.session
+        await s.type(line, "enter")
+        await s.until_shown(shown_then)
+        await s.until(lambda: line != "/new" or runtime.session is not asked)
+        await s.idle()
         assert prepared(runtime) == []
+        assert asked.context.ahead.ready is None
 
 
 @pytest.mark.parametrize(
