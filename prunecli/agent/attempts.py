@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from prunecli.agent.journal import Journal
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.context.tokens import from_words
-from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason, Prepared
+from prunecli.model.events import AssistantMessage, AttemptBilled, BilledReason, CompactionApplied
 from prunecli.model.messages import Text, Usage
 from prunecli.model.requests import Request
 from prunecli.model.signals import (
@@ -102,11 +102,15 @@ class Attempts:
         """Record the usage of a summary that was stopped by the user or cut off by another error."""
         self.bill("summary", self._so_far)
 
-    def bill(self, reason: BilledReason, usage: Usage, prepared: Prepared | None = None) -> None:
+    def bill(
+        self, reason: BilledReason, usage: Usage, prepared: CompactionApplied | None = None, sha256: str = ""
+    ) -> None:
         self._forget()
         if usage.prompt_tokens or prepared:
             self.spent(usage)
-            self.session.keep(AttemptBilled(self._model, usage, reason, prepared=prepared))
+            self.session.keep(
+                AttemptBilled(self._model, usage, reason, None, prepared, sha256 * bool(prepared))
+            )
 
     def _tell(self, signal: Signal) -> None:
         if not self.is_quiet:

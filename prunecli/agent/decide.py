@@ -158,7 +158,7 @@ def next_action(context: Context, inbox: Inbox, policy: Policy, limits: Limits) 
     if suggested := nudge(context, policy):
         return Steer((suggested,))
     may_compact = limits.compacted_at < last_word(context)
-    if context.ahead.ready and may_compact and (plan := policy.compact(context)) and plan.ready:
+    if context.ahead.billed and may_compact and (plan := policy.compact(context)) and plan.ready:
         return Compact(plan)  # before prunes change what it was made of
     if prunes := policy.prunes(context):
         return Prune(tuple(prunes))

@@ -39,7 +39,7 @@ from prunecli.agent.oversized import way_around
 from prunecli.agent.policy import TOO_LONG, Policy
 from prunecli.agent.retry import RetryPolicy, Sleep
 from prunecli.agent.summaries import WHOLE, FailedSummaries, record_summary, summary_in, unfinished
-from prunecli.context.compaction import CompactionPlan, last_word, prepared_of
+from prunecli.context.compaction import CompactionPlan, last_word, measured, summarized_sha256
 from prunecli.context.economics import Market
 from prunecli.context.repair import (
     leave_out_images,
@@ -353,8 +353,8 @@ class Run:
         """
         context, why = self.session.context, ""
         self._foretell(plan)
-        if ready := plan.ready:
-            return replace(plan.event(context, ready.text, ready.block), model=self.model().name)
+        if plan.ready:
+            return measured(context, plan.ready)
 
         async def ask(policy: Policy) -> Request:
             nonlocal plan
@@ -411,7 +411,8 @@ async def prepare_summary(
     block, text, flaw = summary_in(response, by_endpoint=plan.by_endpoint)
     if plan.by_endpoint and not block:
         flaw = flaw or f"the endpoint made no summary ({response.stop_reason})"
-    attempts.bill("summary", response.usage, None if flaw else prepared_of(context, plan, text, block))
+    ready = None if flaw else replace(plan.event(context, text, block), model=model.name)
+    attempts.bill("summary", response.usage, ready, summarized_sha256(context, plan))
     return flaw
 
 

@@ -20,7 +20,7 @@ from prunecli.context.exchange import Entry
 from prunecli.context.item_order import covers, group_of, place, replaced, words_left
 from prunecli.context.state import Context
 from prunecli.context.tokens import CHARS_PER_TOKEN, words_of
-from prunecli.model.events import AssistantMessage, CompactionApplied, Prepared, UserMessage
+from prunecli.model.events import AssistantMessage, CompactionApplied, UserMessage
 from prunecli.model.messages import Block, Json, Opaque, Text, Usage
 from prunecli.model.requests import COMPACTION
 from prunecli.util.figures import counted
@@ -75,7 +75,7 @@ class CompactionPlan:
     words: str
     focus: str = ""
     by_endpoint: bool = False
-    ready: Prepared | None = None
+    ready: CompactionApplied | None = None
 
     def cut(self, context: Context) -> int:
         """Return the number of messages before the first one that is kept."""
@@ -109,25 +109,17 @@ class CompactionPlan:
         """
         words = self.words if block else ""
         text = render.summary(summary, "" if block else self.words)
-        event = CompactionApplied(
-            text, self.head_end, self.tail_start, focus=self.focus, block=block, words=words
+        return measured(
+            context,
+            CompactionApplied(
+                text, self.head_end, self.tail_start, focus=self.focus, block=block, words=words
+            ),
         )
-        counts = context.counts
-        covered = [item for item in context.items if covers(event, item)]
-        left = counts.shown.minus(counts.amount_of(covered))
-        kept = [item for item in context.items if not covers(event, item)]
-        said = replaced(words_left(event, context.beside), kept)
-        beside = [*filter(None, [words]), *(typed for one in said for typed in one.typed)]
-        new = render.summary_texts(event, beside)
-        after = counts.scale.total(*left.plus(words_of("".join(new))))
-        kept_thinking = _impact(context, event)
-        after += kept_thinking.back.tokens - kept_thinking.lost.tokens
-        return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
 
     def expected(self, context: Context, tokens: int) -> CompactionApplied:
         """Return the event for a summary of this many tokens, to tell its effect before there is one."""
         if self.ready:
-            return self.event(context, self.ready.text, self.ready.block)
+            return measured(context, self.ready)
         text = "x" * round(CHARS_PER_TOKEN * tokens / context.counts.scale.ratio)
         block: dict[str, Json] = {"type": COMPACTION, "content": text, "signature": "expected"}
         event = self.event(context, text, block if self.by_endpoint else None)
@@ -147,15 +139,28 @@ def _impact(context: Context, event: CompactionApplied) -> "Impact":
     return impact.impact(context, [event], economics.Market())
 
 
+def measured(context: Context, event: CompactionApplied) -> CompactionApplied:
+    """Return the event of a summary with the tokens before and after it."""
+    counts = context.counts
+    covered = [item for item in context.items if covers(event, item)]
+    left = counts.shown.minus(counts.amount_of(covered))
+    kept = [item for item in context.items if not covers(event, item)]
+    said = replaced(words_left(event, context.beside), kept)
+    beside = [*filter(None, [event.words]), *(typed for one in said for typed in one.typed)]
+    new = render.summary_texts(event, beside)
+    after = counts.scale.total(*left.plus(words_of("".join(new))))
+    kept_thinking = _impact(context, event)
+    after += kept_thinking.back.tokens - kept_thinking.lost.tokens
+    return replace(event, tokens_before=counts.context_tokens, tokens_after=max(0, after))
+
+
 def prepared_plan(context: Context, model: str, *, by_endpoint: bool) -> CompactionPlan | None:
     """Return the use of the summary that was prepared; None if there is none, or if what it covers is gone.
 
     The endpoint's own needs the model that made it, and unchanged messages in its range: else later thinking is lost.
     """
-    if context.ahead.ready is None:
-        return None
-    made_by, ready = context.ahead.ready
-    if ready.head_end >= ready.tail_start:
+    billed = context.ahead.billed
+    if billed is None or (ready := billed.prepared) is None or ready.head_end >= ready.tail_start:
         return None
     kept = context.entries.get(ready.tail_start)
     if kept is None or kept.kind == "summary" or not context.is_shown(kept.seq):
@@ -163,16 +168,13 @@ def prepared_plan(context: Context, model: str, *, by_endpoint: bool) -> Compact
     plan = CompactionPlan(ready.head_end, ready.tail_start, ready.words, "", ready.block is not None, ready)
     if ready.block is None:
         return plan
-    accepts = by_endpoint and made_by == model and render.is_signed(ready.block)
-    return plan if accepts and context.digests()[plan.cut(context)].hex() == ready.sha256 else None
+    accepts = by_endpoint and billed.model == model and render.is_signed(ready.block)
+    return plan if accepts and summarized_sha256(context, plan) == billed.sha256 else None
 
 
-def prepared_of(
-    context: Context, plan: CompactionPlan, text: str, block: Mapping[str, Json] | None
-) -> Prepared:
-    """Return the summary of a plan's range, to be recorded for later."""
-    sha256 = context.digests()[plan.cut(context)].hex() if block else ""
-    return Prepared(text, plan.head_end, plan.tail_start, plan.words, block, sha256)
+def summarized_sha256(context: Context, plan: CompactionPlan) -> str:
+    """Return the chain over the messages that the endpoint summarizes; "" if the model does."""
+    return context.digests()[plan.cut(context)].hex() if plan.by_endpoint else ""
 
 
 def signed_summary(content: Sequence[Block]) -> Mapping[str, Json] | None:

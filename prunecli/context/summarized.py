@@ -7,7 +7,7 @@ from prunecli.context.exchange import Entry, summary_entry
 from prunecli.context.item_order import Fold, covers, in_order, refile, replaced, words_behind, words_left
 from prunecli.context.thoughts import Place, Thoughts, before_all, form_of
 from prunecli.model.claude import is_bound
-from prunecli.model.events import AttemptBilled, CompactionApplied, Prepared, Record
+from prunecli.model.events import AttemptBilled, CompactionApplied, Record
 
 
 class Replaced(NamedTuple):
@@ -20,25 +20,25 @@ class Replaced(NamedTuple):
 
 
 class Ahead:
-    """The summary that was prepared last, with its model, until another summary is in effect.
+    """The summary that was prepared last, with what it cost, until another one is in effect.
 
     `is_used`: each one that was prepared so far was used, on any branch.
     """
 
     def __init__(self) -> None:
-        self.ready: tuple[str, Prepared] | None = None
+        self.billed: AttemptBilled | None = None
         self.is_used = True
 
     def apply(self, record: Record) -> None:
         """Follow one more record."""
         match record.event:
-            case AttemptBilled(model, prepared=Prepared() as ready):
-                self.ready, self.is_used = (model, ready), False
-            case CompactionApplied(usage=usage) as event:
-                ends = event.head_end, event.tail_start
-                same = self.ready and ends == (self.ready[1].head_end, self.ready[1].tail_start)
-                self.is_used |= bool(same) and not usage.prompt_tokens
-                self.ready = None
+            case AttemptBilled(prepared=CompactionApplied()) as billed:
+                self.billed, self.is_used = billed, False
+            case CompactionApplied(summary, usage=usage):
+                ready = self.billed.prepared if self.billed else None
+                paid = ready is not None and ready.summary == summary and not usage.prompt_tokens
+                self.is_used |= paid
+                self.billed = None
             case _:
                 pass
 

@@ -249,22 +249,6 @@ class RequestSent:
 
 
 @frozen
-class Prepared:
-    """A summary that was written ahead, for the entries between `head_end` and `tail_start`.
-
-    `text` is the summary, `block` the endpoint's signed one, and `words` are the user's messages in that range.
-    `sha256` is the chain over the messages that the endpoint summarized: it accepts its block only in their place.
-    """
-
-    text: str
-    head_end: int
-    tail_start: int
-    words: str = ""
-    block: Mapping[str, Json] | None = None
-    sha256: str = ""
-
-
-@frozen
 class AttemptBilled:
     """Usage that the endpoint reported for an attempt whose answer is not in the log.
 
@@ -272,15 +256,17 @@ class AttemptBilled:
     `summary`: a summary that was not used. The prompt was billed in full. `usage.output_tokens` is the output
     reported by then, or an estimate of the received output if that is more: most endpoints report output only at the
     end of an answer. `title`: a title for the session. `task`: a request of a task, whose answer is in the log of its
-    own session; `child` is `{"id", "seq"}` of it. `prepared` is a summary that was written ahead: paid for, and not
-    in effect until a `CompactionApplied` without usage of its own has its range.
+    own session; `child` is `{"id", "seq"}` of it. `prepared` is a summary that was written
+    ahead: paid for, and not in effect until it is recorded by itself. `sha256` is the chain over the messages that
+    the endpoint summarized in it, "" if the model did: its block is accepted only in their place.
     """
 
     model: str
     usage: Usage
     reason: BilledReason = "cut"
     child: Mapping[str, Json] | None = None
-    prepared: Prepared | None = None
+    prepared: CompactionApplied | None = None
+    sha256: str = ""
 
 
 @frozen

@@ -30,7 +30,6 @@ from prunecli.model.events import (
     FilesSaved,
     Origin,
     Pinned,
-    Prepared,
     PrunApplied,
     PruneSource,
     PrunReverted,
@@ -143,9 +142,9 @@ def _payload(event: Event) -> dict[str, Json]:
             return {**fields, "usage": usage_to_json(event.usage), **made}
         case PrunReverted(seqs, requires):
             return {"seqs": seqs, **({"requires": requires} if requires else {})}
-        case AttemptBilled(model, usage, reason, child, prepared):
+        case AttemptBilled(model, usage, reason, child, prepared, sha256):
             of_task = {} if child is None else {"child": child}
-            ahead = {"prepared": _plain(prepared)} if prepared else {}
+            ahead = {"prepared": _payload(prepared), "sha256": sha256} if prepared else {}
             return {"model": model, "usage": usage_to_json(usage), "reason": reason, **of_task, **ahead}
         case Unknown(_, payload):
             return dict(payload)
@@ -181,22 +180,9 @@ def _spilled_of(payload: Mapping[str, Json]) -> Spilled | None:
     return Spilled(fields.whole(given, "tokens"), fields.text(given, "shown")) if given else None
 
 
-def _plain(prepared: Prepared) -> dict[str, Json]:
-    return {name: getattr(prepared, name) for name in Prepared.__match_args__}
-
-
-def _prepared_of(payload: Mapping[str, Json]) -> Prepared | None:
+def _prepared_of(payload: Mapping[str, Json]) -> CompactionApplied | None:
     given = fields.optional_part(payload, "prepared")
-    if given is None:
-        return None
-    return Prepared(
-        fields.text(given, "text"),
-        fields.whole(given, "head_end"),
-        fields.whole(given, "tail_start"),
-        fields.text(given, "words", ""),
-        fields.optional_part(given, "block"),
-        fields.text(given, "sha256", ""),
-    )
+    return None if given is None else cast("CompactionApplied", _READERS["CompactionApplied"](given))
 
 
 def _reported(event: AssistantMessage) -> dict[str, Json]:
@@ -293,6 +279,7 @@ _READERS: dict[str, _Read] = {
         cast("BilledReason", fields.text(p, "reason", "cut")),
         fields.optional_part(p, "child"),
         _prepared_of(p),
+        fields.text(p, "sha256", ""),
     ),
     "FilesSaved": lambda p: FilesSaved(
         fields.tree(p, "tree"),
@@ -330,7 +317,7 @@ _PART_KEYS: dict[str, frozenset[str] | None] = {
     "touches": frozenset(Touches.__match_args__),
     "spilled": frozenset(Spilled.__match_args__),
     "attached": frozenset(Attached.__match_args__),
-    "prepared": frozenset(Prepared.__match_args__),
+    "prepared": frozenset(CompactionApplied.__match_args__),
     "content": None,
 }
 _PARTS = {

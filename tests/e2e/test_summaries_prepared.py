@@ -9,7 +9,7 @@ import pytest
 
 from prunecli.agent.policy import Policy
 from prunecli.context.compaction import CompactionPlan, prepared_plan
-from prunecli.model.events import AttemptBilled, CompactionApplied, Prepared, PrunReverted, Rewound
+from prunecli.model.events import AttemptBilled, CompactionApplied, PrunReverted, Rewound
 from prunecli.model.messages import Usage
 from prunecli.runtime import Runtime
 from prunecli.runtime.running import prepare
@@ -25,7 +25,7 @@ def ready(runtime: Runtime) -> CompactionPlan | None:
     return prepared_plan(runtime.session.context, runtime.model_name, by_endpoint=policy.compacts)
 
 
-async def prepared(runtime: Runtime) -> Prepared:
+async def prepared(runtime: Runtime) -> CompactionApplied:
     """Three turns, and a summary of the first two."""
     for words in ("one", "two", "three"):
         await runtime.submit(words)
@@ -126,6 +126,6 @@ async def test_where_the_endpoint_makes_none_there_is_none_and_its_cost_is_known
             told: list[object] = []
             runtime.session.subscribe(told.append)
             assert await prepare(runtime, plan)
-            assert runtime.session.context.ahead.ready is None
+            assert runtime.session.context.ahead.billed is None
             assert len(told) == bills, "nothing is shown"
         assert len(endpoint.requests) == 5, "it is asked for once"

@@ -15,7 +15,6 @@ from prunecli.model.events import (
     Event,
     FilesSaved,
     Pinned,
-    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -151,7 +150,9 @@ def _step(draw: st.DrawFn, log: Draft, step: str) -> None:
         case "billed":
             usage = Usage(draw(LINES), draw(LINES), draw(st.sampled_from([None, 0, 900])))
             places = st.integers(-1, len(log.records) + 1)
-            ready = Prepared("The gist.", draw(places), draw(places)) if draw(st.booleans()) else None
+            ready = (
+                CompactionApplied("The gist.", draw(places), draw(places)) if draw(st.booleans()) else None
+            )
             reason = "summary" if ready else draw(st.sampled_from(["cut", "stopped", "summary"]))
             log.add(AttemptBilled("m", usage, reason, prepared=ready))
         case "saved":

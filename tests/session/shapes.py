@@ -24,7 +24,6 @@ from prunecli.model.events import (
     CompactionApplied,
     FilesSaved,
     Pinned,
-    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -118,7 +117,11 @@ def every_kind() -> list[Record]:
         ),
         UserMessage((Text("[attached: b.pdf]"), Document(PDF, "JVBERi0=", 2)), "attachment"),
         AttemptBilled(
-            "claude-x", USAGE, "summary", prepared=Prepared("the gist", 20, 26, "more", BLOCK, "ab")
+            "claude-x",
+            USAGE,
+            "summary",
+            prepared=CompactionApplied("the gist", 20, 26, block=BLOCK),
+            sha256="ab",
         ),
     )
 

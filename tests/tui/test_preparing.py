@@ -7,7 +7,7 @@ import pytest
 
 from prunecli.agent.decide import Limits
 from prunecli.context.spending import billed_responses
-from prunecli.model.events import AttemptBilled, CompactionApplied, Prepared
+from prunecli.model.events import AttemptBilled, CompactionApplied
 from prunecli.model.messages import Usage
 from prunecli.runtime import Runtime
 from tests.scripted import Scripted, says
@@ -22,7 +22,7 @@ AHEAD = "compaction.ahead=true"
 LINE = "Prepared a summary for $"
 
 
-def prepared(runtime: Runtime) -> list[Prepared]:
+def prepared(runtime: Runtime) -> list[CompactionApplied]:
     events = [record.event for record in runtime.session.records]
     return [one.prepared for one in events if isinstance(one, AttemptBilled) and one.prepared]
 
@@ -84,7 +84,7 @@ async def test_a_prompt_or_another_session_stops_it_and_is_not_delayed(
         await s.until(lambda: line != "/new" or runtime.session is not asked)
         await s.idle()
         assert prepared(runtime) == []
-        assert asked.context.ahead.ready is None
+        assert asked.context.ahead.billed is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from prunecli.agent.decide import at_rest
 from prunecli.agent.on_return import AHEAD_MS, ahead
 from prunecli.agent.policy import Policy
 from prunecli.context.again import withheld
-from prunecli.context.compaction import CompactionPlan, last_word, prepared_of
+from prunecli.context.compaction import CompactionPlan, last_word, summarized_sha256
 from prunecli.context.economics import cold
 from prunecli.context.item_order import covers, group_of
 from prunecli.context.pressure import in_tool_round
@@ -468,11 +468,9 @@ def _prepare(player: Replayer, until: int) -> None:
     found = ahead(terms.policy.at(at), context) if at < until else None
     if found:
         event = found.plan.expected(context, player.part.summary_tokens)
-        usage, text = _paid(player, event, terms, at), event.summary
-        ready = prepared_of(
-            context, found.plan, str(event.block["content"]) if event.block else text, event.block
-        )
-        player._add(AttemptBilled(context.requested, usage, "summary", prepared=ready), at)
+        usage, sha256 = _paid(player, event, terms, at), summarized_sha256(context, found.plan)
+        ready = replace(event, model=context.requested, usage=Usage())
+        player._add(AttemptBilled(context.requested, usage, "summary", None, ready, sha256), at)
 
 
 def summarized(

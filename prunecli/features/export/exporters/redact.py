@@ -20,7 +20,6 @@ from prunecli.model.events import (
     Event,
     FilesSaved,
     Pinned,
-    Prepared,
     PrunApplied,
     PrunReverted,
     Record,
@@ -138,20 +137,13 @@ class _Redactor:
                     touches=event.touches and self.touches(event.touches),
                 )
             case CompactionApplied():
-                signed = event.block if event.block == self.json(dict(event.block or {})) else None
-                return replace(
-                    event,
-                    summary=self.text(event.summary),
-                    focus=self.text(event.focus),
-                    words=self.text(event.words),
-                    block=signed,  # the endpoint would reject a changed block, so the summary is sent as text
-                )
+                return self.summary(event)
+            case AttemptBilled(prepared=prepared):
+                return replace(event, prepared=None if prepared is None else self.summary(prepared))
             case PrunApplied():
                 edits = tuple(self.edit(edit) for edit in event.edits)
                 memo = None if event.memo is None else self.text(event.memo)
                 return replace(event, edits=edits, memo=memo, reason=self.text(event.reason))
-            case AttemptBilled(prepared=prepared):
-                return event if prepared is None else replace(event, prepared=self.prepared(prepared))
             case RunEnded():
                 return replace(event, error=self.text(event.error))
             case SettingChanged():
@@ -167,11 +159,16 @@ class _Redactor:
         """Return paths and commands without secrets."""
         return Touches(**{key: tuple(self.json(value)) for key, value in touches.to_json().items()})
 
-    def prepared(self, prepared: Prepared) -> Prepared | None:
-        """Return a prepared summary without secrets; None if the endpoint signed it with some."""
-        if prepared.block is not None and prepared.block != self.json(dict(prepared.block)):
-            return None
-        return replace(prepared, text=self.text(prepared.text), words=self.text(prepared.words))
+    def summary(self, event: CompactionApplied) -> CompactionApplied:
+        """Return a summary without secrets."""
+        signed = event.block if event.block == self.json(dict(event.block or {})) else None
+        return replace(
+            event,
+            summary=self.text(event.summary),
+            focus=self.text(event.focus),
+            words=self.text(event.words),
+            block=signed,  # the endpoint would reject a changed block, so the summary is sent as text
+        )
 
     def edit(self, edit: Edit) -> Edit:
         """Return an edit without secrets."""
