@@ -79,8 +79,8 @@ def _is_free(port: int) -> bool:
 async def _run(asked: Hosting) -> None:
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             loop.add_signal_handler(number, done.set)
     async with hosted(asked) as running:
         typer.echo(f"export {BASE_URL}={running.address}")

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +172,21 @@ def test_a_signal_to_wrap_reaches_the_program_and_wrap_ends_with_it(
         assert wrapped.stdout.readline() == "begun\n"
         wrapped.terminate()
         assert wrapped.wait(60) == code
+    assert not list(tmp_path.rglob("*.sock"))
+
+
+@pytest.mark.slow
+def test_a_proxy_whose_terminal_is_closed_ends_in_order(tmp_path: Path) -> None:
+    environ = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "prunecli", "proxy", "--port", "0"]
+    as_usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    with subprocess.Popen(
+        command, env=environ, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=as_usual
+    ) as proxy:
+        assert proxy.stdout
+        assert proxy.stdout.readline().startswith("export ANTHROPIC_BASE_URL=")
+        proxy.send_signal(signal.SIGHUP)
+        assert proxy.wait(60) == 0
     assert not list(tmp_path.rglob("*.sock"))
 
 
