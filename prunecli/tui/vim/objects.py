@@ -1,5 +1,6 @@
 """Vim's text objects: the words, quotes, brackets and paragraphs around an offset. Pure."""
 
+import re
 from itertools import groupby
 from typing import NamedTuple
 
@@ -106,15 +107,17 @@ def _word(text: str, at: int, count: int, *, around: bool, big: bool, more: bool
 
 
 def _quoted(text: str, at: int, quote: str, *, around: bool) -> Span:
+    """On a quote, those of a line are paired from its start; elsewhere the quote before opens, else the next one."""
     base, line = line_start(text, at), text[line_start(text, at) : line_end(text, at)]
     column = at - base
+    places = [one.start() for one in re.finditer(rf"\\.|{quote}", line) if one[0] == quote]
     if line[column : column + 1] == quote:
-        start, end = _pair_here(line, column, quote)
+        first = (sum(place <= column for place in places) - 1) // 2 * 2
     else:
-        start = _quote_before(line, column, quote)
-        if start < 0:
-            start = _quote_from(line, column, quote)
-        end = _quote_from(line, start + 1, quote)
+        first = max(0, sum(place < column for place in places) - 1)
+    if first < 0 or len(places) < first + 2:
+        raise Beep
+    start, end = places[first : first + 2]
     if not around:
         return Span(base + start + 1, base + end)
     end += 1
@@ -123,39 +126,6 @@ def _quoted(text: str, at: int, quote: str, *, around: bool) -> Span:
     else:
         start -= len(line[:start]) - len(line[:start].rstrip(" \t"))
     return Span(base + start, base + end)
-
-
-def _pair_here(line: str, column: int, quote: str) -> tuple[int, int]:
-    """Pair the quotes from the line's start on, and return the pair of the one here."""
-    end = -1
-    while True:
-        start = _quote_from(line, end + 1, quote)
-        end = _quote_from(line, start + 1, quote)
-        if start > column:
-            raise Beep
-        if column <= end:
-            return start, end
-
-
-def _quote_from(line: str, column: int, quote: str) -> int:
-    while column < len(line):
-        if line[column] == "\\":
-            column += 1
-        elif line[column] == quote:
-            return column
-        column += 1
-    raise Beep
-
-
-def _quote_before(line: str, column: int, quote: str) -> int:
-    while column > 0:
-        column -= 1
-        slashes = column - len(line[:column].rstrip("\\"))
-        if slashes % 2:
-            column -= slashes
-        elif line[column] == quote:
-            return column
-    return -1
 
 
 def _block(text: str, at: int, pair: str, count: int, *, around: bool) -> Span:
