@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from prunecli.context.exchange import Entry, Exchange
 from prunecli.context.expectations import Expectations, break_even
@@ -36,13 +36,16 @@ def cut(view: View, head: Entry, call: ToolUse, texts: Sequence[LongText]) -> Ed
     return Edit("cut", head.seq, call.id, text, before, after) if after < before else None
 
 
+_Text: TypeAlias = tuple[LongText, int, Sequence[float]]
+
+
 class _Candidate(NamedTuple):
     """A call with its long texts, the least likely to be quoted first: each with raw tokens and the probability, by
     age, that it or one before it is quoted. `made` are the edits so far, by the number of texts that they leave out.
     """
 
     call: ToolUse
-    texts: tuple[tuple[LongText, int, tuple[float, ...]], ...]
+    texts: tuple[_Text, ...]
     made: dict[int, Edit | None]
 
 
@@ -80,7 +83,7 @@ def worthwhile(view: View, numbers: Expectations, ages: Sequence[int], fetch: fl
     return edits
 
 
-def _most_gaining(texts: Sequence[tuple[LongText, int, tuple[float, ...]]], at: int, fetch: float) -> int:
+def _most_gaining(texts: Sequence[_Text], at: int, fetch: float) -> int:
     """Return how many of these texts, from the first on, gain most if they are left out; 0 if none gains."""
     best, count, saved, size = 0.0, 0, 0, 0
     for number, (_, raw, odds) in enumerate(texts, 1):
@@ -100,10 +103,10 @@ def _candidates(view: View, exchange: Exchange, numbers: Expectations) -> _Candi
         call = call_shown(view, exchange.head, own)
         sizes = [(text, view.count(text.text)) for text in long_texts(call) if text.kind in numbers.inputs]
         sizes.sort(key=lambda one: INPUT_KINDS.index(one[0].kind))
-        texts, whole, saved = list[tuple[LongText, int, tuple[float, ...]]](), 0, 0
+        texts, whole, saved = list[_Text](), 0, 0
         for text, raw in sizes:
             whole, saved = whole + raw, saved + max(0, raw - _MARK_TOKENS)
-            odds = numbers.input_odds(text.kind, whole)
+            odds = numbers.inputs[text.kind]
             texts.append((text, raw, odds))
             most = max(most, break_even(saved, whole, min(odds)))
         if texts:

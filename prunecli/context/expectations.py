@@ -3,8 +3,7 @@
 The numbers are in `data/expectations.json`, fitted on recorded sessions. No other code contains such numbers.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import inf
 from typing import Any, Literal, TypeAlias, get_args
@@ -54,23 +53,21 @@ class Expectations:
     """The numbers behind `spill` and `auto`.
 
     `caps` are by level. `page` is the maximum tokens of one result of `recall`. `quoted` is the probability that a
-    result is quoted again, by group at each of `ages` (in requests). It is multiplied by the factor of the first
-    matching entry of `sizes` (lower bound in tokens, factor). `inputs` and `input_sizes` are the same for the long
-    texts in the inputs of calls, by what they are; a kind that is missing stays. `superseded` replaces it for a
-    result whose file was read or changed again. The expected number of further requests is the number so far,
-    limited by the two `further_requests`. `reply_tokens` is the output of a request that fetches a result again,
-    `summary_tokens` that of a summary. A context below `return_tokens` is never summarized just because its cache
-    expired. A candidate has at least `min_tokens` and is at least `min_age` requests old. A prune frees at least
-    `min_batch` tokens; with a warm cache, its expected gain is more than a margin times its cost: the first of
-    `warm_margin` with the 5-minute cache, else the second. Files without these two allow any prune of a cold cache,
-    and none of a warm one.
+    result is quoted again, by group at each of `ages` (in requests). `inputs` is the same for the long texts in the
+    inputs of calls, by what they are; a kind that is missing stays. `superseded` replaces it for a result whose
+    file was read or changed again. The expected number of further requests is the number so far, limited by the two
+    `further_requests`. `reply_tokens` is the output of a request that fetches a result again, `summary_tokens` that
+    of a summary. A context below `return_tokens` is never summarized just because its cache expired. A candidate
+    has at least `min_tokens` and is at least `min_age` requests old. A prune frees at least `min_batch` tokens;
+    with a warm cache, its expected gain is more than a margin times its cost: the first of `warm_margin` with the
+    5-minute cache, else the second. Files without these two allow any prune of a cold cache, and none of a warm
+    one.
     """
 
     caps: Mapping[Level, Caps]
     page: int
     ages: Sequence[int]
     quoted: Mapping[Group, Sequence[float]]
-    sizes: Sequence[tuple[int, float]]
     superseded: float
     further_requests: tuple[int, int]
     reply_tokens: int
@@ -81,18 +78,6 @@ class Expectations:
     summary_tokens: int = SUMMARY_TOKENS
     return_tokens: int = 80_000
     inputs: Mapping[InputKind, Sequence[float]] = field(default_factory=dict)
-    input_sizes: Sequence[tuple[int, float]] = ()
-
-    def probability(self, group: Group, age: int, tokens: int) -> float:
-        """Return the probability that a result of this age and size is quoted again."""
-        at = max(0, bisect_right(self.ages, age) - 1)
-        factor = next((factor for above, factor in self.sizes if tokens > above), 1.0)
-        return min(1.0, self.quoted[group][at] * factor)
-
-    def input_odds(self, kind: InputKind, tokens: int) -> tuple[float, ...]:
-        """Return the probability at each age that a text of an input of this size is quoted again; () if it stays."""
-        factor = next((factor for above, factor in self.input_sizes if tokens > above), 1.0)
-        return tuple(min(1.0, one * factor) for one in self.inputs.get(kind, ()))
 
     def further(self, requests: int) -> int:
         """Return the expected number of further requests after this many."""
@@ -128,7 +113,6 @@ class Expectations:
             _count("page", value["page"], least=1),
             ages,
             table,
-            _sizes("sizes", value["sizes"]),
             _number("superseded", value["superseded"], most=1),
             (low, high),
             reply_tokens=_count("reply_tokens", value["reply_tokens"]),
@@ -139,7 +123,6 @@ class Expectations:
             summary_tokens=_count("summary_tokens", value.get("summary_tokens", SUMMARY_TOKENS)),
             return_tokens=_count("return_tokens", value.get("return_tokens", 80_000)),
             inputs=inputs,
-            input_sizes=_sizes("inputs", given.get("sizes", ())),
         )
 
 
@@ -161,13 +144,6 @@ def _margins(value: object) -> tuple[float, float]:
 
 def _caps(row: Mapping[str, Any], least: int) -> Caps:
     return Caps(**{kind: _count(f"caps: {kind}", row[kind]) for kind in KINDS}, least=least)
-
-
-def _sizes(name: str, rows: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, float], ...]:
-    sizes = tuple((_count("sizes", above), _number("sizes", by)) for above, by in rows)
-    if list(sizes) != sorted(sizes, reverse=True):
-        raise ValueError(f"{name}: expected sizes from large to small")
-    return sizes
 
 
 def _count(name: str, value: object, least: int = 0) -> int:

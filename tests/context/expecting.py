@@ -14,7 +14,6 @@ def numbers(quoted: float = 0.1, **more: Any) -> Expectations:
         "page": 100,
         "ages": (2,),
         "quoted": dict.fromkeys(groups, (quoted,)),
-        "sizes": (),
         "superseded": 0.02,
         "further_requests": (5, 60),
         "reply_tokens": 150,

@@ -39,8 +39,6 @@ def changed(where: str, value: Any) -> dict[str, Any]:
         ("warm_margin", [3], "warm_margin: expected a number, or one for"),
         ("superseded", 1.5, "superseded: expected a number from 0 to 1"),
         ("further_requests", [60, 5], "from low to high"),
-        ("sizes", [[0, 0.85], [4000, 1.6]], "from large to small"),
-        ("sizes", [[0, -1]], "sizes: expected a number from 0 on"),
         ("caps.normal.bash", -1, "caps: bash: expected"),
         ("caps.strong.read", "1000", "caps: read: expected"),
         ("quoted.ages", [], "quoted: expected increasing ages"),
@@ -71,6 +69,5 @@ def test_the_margin_of_a_warm_prune_depends_on_the_lifetime(
     assert fitted([], numbers)["warm_margin"] == list(margins)
 
 
-def test_no_cap_and_no_sizes_are_valid() -> None:
+def test_no_cap_is_valid() -> None:
     assert Expectations.of(changed("caps.normal.bash", 0)).caps["normal"].of("bash") == 0
-    assert Expectations.of(changed("sizes", [])).probability("read", 2, 9_000) == 0.41

@@ -10,10 +10,8 @@ from prunecli.util.paths import PACKAGE
 SHIPPED = load_expectations(PACKAGE / "data")
 
 
-def seen(
-    group: str, quoted: int, *, tokens: int = 500, last: int = 50, replaced: int = -1, count: int = 50
-) -> list[Seen]:
-    return [Seen(group, tokens, last, quoted, replaced)] * count  # type: ignore[arg-type]
+def seen(group: str, quoted: int, *, last: int = 50, replaced: int = -1, count: int = 50) -> list[Seen]:
+    return [Seen(group, last, quoted, replaced)] * count  # type: ignore[arg-type]
 
 
 def test_without_evidence_everything_stays_as_it_is() -> None:
@@ -34,15 +32,6 @@ def test_a_result_that_was_replaced_counts_for_itself() -> None:
     found = fitted([FitData(results)], SHIPPED)
     assert found["superseded"] == 0.4
     assert found["quoted"]["read"][:2] == [1.0, 1.0]
-
-
-def test_sizes_are_weighed_against_what_kind_and_age_say() -> None:
-    large = [*seen("read", 50, tokens=5_000, count=50)]
-    small = [*seen("read", 50, count=10), *seen("read", -1, count=40)]
-    sizes = dict(map(tuple, fitted([FitData([*large, *small])], SHIPPED)["sizes"]))
-    assert sizes[4000] == 1.67
-    assert sizes[0] == 0.33
-    assert sizes[1000] == dict(SHIPPED.sizes)[1000]
 
 
 def test_the_bounds_are_those_nearest_to_what_followed() -> None:

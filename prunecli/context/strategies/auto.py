@@ -1,7 +1,7 @@
 """auto (the default): prune what costs more to keep than to fetch again, when the price is right.
 
 Clearing saves writing the result once more and reading it with each further request. It costs a request of its own if
-the result is needed again: its probability, by kind, age and size, and all other numbers come from
+the result is needed again: its probability, by kind and age, and all other numbers come from
 `data/expectations.json`. With a warm cache, it prunes only at a prompt, from the result on from which it gains most,
 if the gain is a multiple of the cost of the break, or near the limit of the context, where the gate decides by price.
 Old thinking leaves with a cold batch (`context/old_thinking.py`).
@@ -9,7 +9,7 @@ docs/pruning.md explains the policy on one page.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from math import inf
 from operator import attrgetter
@@ -49,7 +49,7 @@ class _Fact(NamedTuple):
     edit: Edit
     raw: int
     saved: int
-    odds: tuple[float, ...]
+    odds: Sequence[float]
     most: float
 
 
@@ -189,8 +189,7 @@ def _fact(view: View, entry: Entry, numbers: Expectations) -> _Fact | None:
     )
     if edit is None:
         return None
-    group = _group(entry)
-    odds = tuple(numbers.probability(group, age, raw) for age in numbers.ages)
+    odds = numbers.quoted[_group(entry)]
     return _Fact(edit, raw, edit.tokens_saved, odds, break_even(edit.tokens_saved, raw, min(odds)))
 
 

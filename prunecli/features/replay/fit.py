@@ -1,8 +1,8 @@
 """Fits the numbers of `data/expectations.json` to recorded sessions.
 
 * The probability that a result is quoted again, by kind and age (the number of requests that showed it): the share of
-  results that a later response quotes while no newer source is in the context. The factor of a size is the ratio of
-  quotes to those expected from kind and age. Results that a later read or write replaced have their own number.
+  results that a later response quotes while no newer source is in the context. Results that a later read or write
+  replaced have their own number.
 * The probability that the long texts in a call's input are quoted again, in the same way, within the further requests
   that `auto` counts. Neither a later call on the same file nor a failed call changed it, so they have no number.
 * The number of further requests: the bounds for which "as many as so far" was closest to the actual number, at the
@@ -44,13 +44,12 @@ _MOST = (20, 30, 40, 60, 80, 100, 120)
 
 @frozen
 class Seen:
-    """One result: its kind, raw tokens, and the ages at its last request and its last quote (-1: none).
+    """One result: its group, and the ages at its last request and its last quote (-1: none).
 
     `replaced` is the age at which a newer result had replaced it, or -1.
     """
 
     group: Group
-    tokens: int
     last: int
     quoted: int
     replaced: int
@@ -62,11 +61,10 @@ class Seen:
 
 @frozen
 class SeenInput:
-    """Long texts of one call's input: the kind of the most likely one, their raw tokens, the number of the first
-    request that showed them, the ages at their last request and at each quote of them."""
+    """Long texts of one call's input: the kind of the most likely one, the number of the first request that showed
+    them, the ages at their last request and at each quote of them."""
 
     kind: InputKind
-    tokens: int
     first: int
     last: int
     quoted: tuple[int, ...]
@@ -158,21 +156,21 @@ class Recording:
         strategy leaves them out."""
         source = player.sources[exchange.seq]
         first, last = self.first_shown(player, exchange.head), player.script.further.get(source, 0) - 1
-        event, count = exchange.head.event, player.context.counts.counter.count
+        event = exchange.head.event
         said = folded(plain_text(event.content)) if isinstance(event, AssistantMessage) else ""
         for call in exchange.calls:
-            texts = [(one.kind, one.text, folded(one.text)) for one in long_texts(call)]
-            for kind in (one for one in INPUT_KINDS if one in {found for found, *_ in texts}):
+            texts = [(one.kind, folded(one.text)) for one in long_texts(call)]
+            for kind in (one for one in INPUT_KINDS if one in {found for found, _ in texts}):
                 rank = INPUT_KINDS.index(kind)
-                gone = [one for one in texts if INPUT_KINDS.index(one[0]) <= rank]
-                left = [said, *(text for other, _, text in texts if INPUT_KINDS.index(other) > rank)]
+                gone = [text for other, text in texts if INPUT_KINDS.index(other) <= rank]
+                left = [said, *(text for other, text in texts if INPUT_KINDS.index(other) > rank)]
                 quoted = (
                     number - first
                     for number, quote in self._quotes.get(source, ())
-                    if any(quote in text or text in quote for *_, text in gone)
+                    if any(quote in text or text in quote for text in gone)
                     and not any(quote in text for text in left)
                 )
-                yield SeenInput(kind, sum(count(text) for _, text, _ in gone), first, last, tuple(quoted))
+                yield SeenInput(kind, first, last, tuple(quoted))
 
     def first_shown(self, player: Replayer, entry: Entry) -> int:
         """Return the number of the request that showed a result first."""
@@ -185,7 +183,7 @@ class Recording:
         ages = (self._needed.get(source), self._replaced.get(source))
         quoted, replaced = (-1 if number is None else number - first for number in ages)
         last = player.script.further.get(head, 0) - 1
-        return Seen(_group(entry), player.context.counts.tokens(entry), last, quoted, replaced)
+        return Seen(_group(entry), last, quoted, replaced)
 
 
 def _kind(entry: Entry) -> Kind | None:
@@ -225,7 +223,6 @@ def fitted(found: Iterable[FitData], before: Expectations) -> dict[str, Json]:
         "least_held": before.caps["normal"].least,
         "page": before.page,
         "quoted": {"ages": list(before.ages), **table},
-        "sizes": _sizes(results, table, before),
         "superseded": _replaced(results, before),
         "inputs": _inputs([one for each_one in each for one in each_one.inputs], before),
         "further_requests": list(_bounds(cold) if len(cold) >= FEWEST else before.further_requests),
@@ -249,30 +246,8 @@ def _by_age(results: Sequence[Seen], group: Group, before: Expectations) -> list
     return found
 
 
-def _sizes(
-    results: Sequence[Seen], table: Mapping[Group, Sequence[float]], before: Expectations
-) -> list[list[float]]:
-    """Return for each size the ratio of quoted results to those expected from kind and age."""
-    found: list[list[float]] = []
-    above = float("inf")
-    for least, known in before.sizes:
-        expected = quoted = 0.0
-        count = 0
-        for result in results:
-            if not least < result.tokens <= above:
-                continue
-            for at, age in enumerate(before.ages):
-                if result.is_live(age):
-                    expected += table[result.group][at]
-                    quoted += result.quoted >= age
-                    count += 1
-        found.append([least, round(quoted / expected, 2) if count >= FEWEST and expected else known])
-        above = least
-    return found
-
-
 def _inputs(found: Sequence[SeenInput], before: Expectations) -> dict[str, Json]:
-    """Return the probabilities that the texts of an input are quoted, by kind and age, and the factors of sizes."""
+    """Return the probabilities that the texts of an input are quoted, by kind and age."""
     table: dict[str, list[float]] = {}
     for kind in INPUT_KINDS:
         row = list[float]()
@@ -282,19 +257,7 @@ def _inputs(found: Sequence[SeenInput], before: Expectations) -> dict[str, Json]
             part = sum(shown) / len(shown) if len(shown) >= FEWEST else known
             row.append(round(min([part, *row[-1:]]), 3))
         table[kind] = row
-    sizes, above = list[list[float]](), math.inf
-    for least, known in before.input_sizes:
-        pairs = [
-            (one.is_quoted(age, before), table[one.kind][at])
-            for one in found
-            for at, age in enumerate(before.ages)
-            if least < one.tokens <= above and one.last >= age
-        ]
-        expected = sum(odds for _, odds in pairs)
-        is_known = len(pairs) >= FEWEST and expected
-        sizes.append([least, round(sum(hit for hit, _ in pairs) / expected, 2) if is_known else known])
-        above = least
-    return {**table, "sizes": sizes}
+    return {**table}
 
 
 def _replaced(results: Sequence[Seen], before: Expectations) -> float:
