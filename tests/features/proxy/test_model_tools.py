@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from prunecli.context.manual_edits import plan_inputs
 from prunecli.features.proxy.mcp_serve import answer_to
 from tests.endpoint import Call, Endpoint, Reply
 from tests.features.proxy.driving import TOOLS, Program, proxied
@@ -135,6 +137,33 @@ async def test_the_model_prunes_its_own_context(tmp_path: Path) -> None:
     assert counts[:5] == [1, 3, 5, 7, 9]
     assert counts[5] < 11
     assert proved(tmp_path)[-1].endswith("6 requests: all good")
+
+
+async def test_the_model_gets_back_an_input_that_its_user_cut(tmp_path: Path) -> None:
+    said: list[str] = []
+    text = "".join(f"{n}\t\x1b[1m{n}\r\n" for n in range(60))
+
+    def asks(request: Any, index: int) -> Any:
+        if index == 0:
+            return Reply([Call("Edit", {"file_path": "a", "old_string": text, "new_string": "b"})])
+        named = re.search(r"recall (\d+) input", str(request["messages"][1]))
+        if index != 3 or named is None:
+            return "Done."
+        return Reply([Call("mcp__prunecli__recall", {"entry": int(named[1]), "lines": "input"})])
+
+    async with Endpoint(asks) as endpoint, httpx2.AsyncClient() as client:
+        async with proxied(endpoint, tmp_path, said) as running:
+            talk = program(tmp_path, running.address)
+            await talk.turn(client, "edit")
+            await talk.turn(client, "thank you")
+            [one] = running.conversations.all
+            context = one.runtime.session.context
+            for event in plan_inputs(one.runtime.policy.view(context), [context.exchanges[0].seq]).events:
+                one.edit(event)
+            await talk.turn(client, "what was it?")
+    assert (endpoint.rejected, said) == ([], [])
+    assert results(talk.messages)[-1] == f"[old text of Edit]\n{text}"
+    assert proved(tmp_path)[-1].endswith("5 requests: all good")
 
 
 def test_wrap_gives_claude_code_the_tools_and_changes_only_the_base_url(tmp_path: Path) -> None:
