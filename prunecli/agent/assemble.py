@@ -252,7 +252,8 @@ def cache_marks(context: Context, count: int, cut: int = 0, model: str = "") -> 
     if same < last - 1 or switched:
         # Back on another branch, which may have more of it, or to another model, which may also have less.
         longest, _ = context.prompts.longest(context.digests(), model or context.requested, 0)
-        stored = longest - 1 if longest and switched else max(stored, longest - 1)
+        if longest - 1 != stable:  # else that mark finds it, and the other keeps a shorter prefix stored
+            stored = longest - 1 if longest and switched else max(stored, longest - 1)
     marks = {at for at in (stored, stable, newest) if at is not None and at >= 0}
     if len(marks) < MAX_MARKS - 1 and cut:
         marks |= {next(index for index in range(cut - 1, -1, -1) if wire.role(index) == "user")}

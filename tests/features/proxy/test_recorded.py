@@ -24,7 +24,7 @@ from tests.endpoint import Endpoint, Rules
 from tests.features.proxy.driving import TOOLS, Program, proxied
 from tests.replay.playable import MODEL, playable
 from tests.replay.through import Clock, replayed, replies
-from tests.sessions import SESSIONS
+from tests.sessions import COMPLETE, SESSIONS
 
 PRICES = "input = 3.0\noutput = 15.0\ncache_read = 0.3\ncache_write_5m = 3.75\ncache_write_1h = 6.0\n"
 CONFIG = f"""
@@ -35,7 +35,10 @@ context_window = {{window}}
 [models."{MODEL}".prices]
 {PRICES}"""
 RECALL = {"name": "mcp__prunecli__recall", "description": "Recall.", "input_schema": {"type": "object"}}
-SOME = [path for path in SESSIONS if path.stat().st_size < 8_000][:3]
+SOME = [
+    *[path for path in SESSIONS if path.stat().st_size < 8_000][:3],
+    *[path for path in SESSIONS if "5039cad55d" in path.name and COMPLETE],  # cold batches, then a warm prune
+]
 MOST, WORST, EXACT = {False: 0.82, True: 0.75}, 1.03, 0.01
 
 
