@@ -170,6 +170,7 @@ def test_a_missing_package_is_named() -> None:
         found_at("lacking://me:pw@a", [])
 
 
+@pytest.mark.slow
 def test_the_commands_read_urls(bucket: Any, tmp_path: Path) -> None:
     runner = CliRunner(env={"HOME": str(tmp_path), "PRUNECLI_HOME": str(tmp_path / "data"), "TZ": "UTC"})
     for path in SMALL:
