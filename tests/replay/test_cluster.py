@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from prunecli.cli.app import app
-from prunecli.features.replay.cluster import each_on_cluster, unusable
+from prunecli.config.layer import Layer
+from prunecli.features.replay.cluster import each_on_cluster, sent_layers, unusable
 from prunecli.features.replay.replay import Stage
 from prunecli.features.replay.subcommand import Asked, stage_of
 from prunecli.util.errors import PrunecliError, UsageError
@@ -75,6 +76,12 @@ def test_a_cluster_gives_the_rows_of_one_process(
     assert "damaged.jsonl.gz: not a gzip file" in there.stderr
     if "--json" in words:
         assert len({row["session"] for row in json.loads(there.stdout)["sessions"]}) == len(SMALL)
+
+
+def test_workers_get_no_other_part_of_the_configuration() -> None:
+    values = {("hooks", "token"): "secret", ("pruning", "pi", "prune_minimum"): 1}
+    (sent,) = sent_layers((Layer("user", values, "config.toml", "~/config.toml", "token = 'secret'"),))
+    assert (sent.values, sent.text) == ({("pruning", "pi", "prune_minimum"): 1}, "")
 
 
 def test_a_defect_costs_only_its_session(cluster: str) -> None:

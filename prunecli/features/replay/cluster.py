@@ -1,8 +1,8 @@
 """Replays many sessions on a `dask.distributed` cluster (the extra `cluster`), one task for each.
 
-A worker gets the values of this configuration, and makes its own from them, with its own copy of the package. It
-reads a session at a URL itself; a file of this machine is read here and sent with its task. Few tasks are under way
-at a time, so that not all sessions are in memory.
+A worker gets what this configuration says of a replay, and makes its own from it, with its own copy of the package.
+It reads a session at a URL itself; a file of this machine is read here and sent with its task. Few tasks are under
+way at a time, so that not all sessions are in memory.
 """
 
 import logging
@@ -38,6 +38,8 @@ Result = TypeVar("Result")
 CONNECT_SECONDS = 10.0
 _AHEAD = 2
 """Tasks under way for each thread of the cluster."""
+_SENT = frozenset({"model", "models", "tools", "pruning", "compaction"})
+"""The sections of the configuration that decide a replay. Others may hold secrets (hooks, servers) and stay here."""
 _MADE_THERE = ("config", "_terms", "_failures")
 """The fields of a stage that a worker makes itself."""
 
@@ -63,7 +65,7 @@ def each_on_cluster(
         settings = {
             one.name: getattr(stage, one.name) for one in fields(Stage) if one.name not in _MADE_THERE
         }
-        run = partial(_run, stage.config.layers, stage.config.plugins.disabled, settings, job)
+        run = partial(_run, sent_layers(stage.config.layers), stage.config.plugins.disabled, settings, job)
         left, running = sorted(files, key=size_of), dict[Any, SessionFile]()
         finished = distributed.as_completed(loop=client.loop)
         while left or running:
@@ -92,6 +94,14 @@ def _connected(address: str, seconds: float) -> Any:
         raise UsageError(
             f"--cluster {address}: {error}", "ADDRESS is that of a dask scheduler, such as tcp://host:8786"
         ) from None
+
+
+def sent_layers(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """Return the layers without the text of their files, and with the values that a replay reads only."""
+    return tuple(
+        layer._replace(text="", values={key: value for key, value in layer.values.items() if key[0] in _SENT})
+        for layer in layers
+    )
 
 
 def unusable(versions: Mapping[str, object]) -> str:
