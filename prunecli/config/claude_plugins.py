@@ -134,7 +134,7 @@ def _register(places: Places) -> dict[str, Any] | None:
     """Return the entries of the register, {} if there is none yet, None if it cannot be used."""
     try:
         found = json.loads(read_private(_file(places), _JSON_BYTES, is_secret=False))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError):
         return None

@@ -184,7 +184,9 @@ class Effects(base.Effects):
             if value == "yes":
                 self._answered(effect.then)
 
-        self._port.push_screen(screens_choose.ChooseScreen(Choose(effect.line, "", (yes, no))), chosen)
+        self._port.push_screen(
+            screens_choose.ChooseScreen(Choose(effect.line, "", (yes, no)), confirms=True), chosen
+        )
 
     async def pick(self, effect: PickSession) -> None:
         picker_of(effect.agent, self.runtime, self._port).begin()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prunecli.commands.command import Choice, Choose, EditFile, Quit, Say, SetTheme, Submit, Table
+from prunecli.commands.command import Choice, Choose, Confirm, EditFile, Quit, Say, SetTheme, Submit, Table
 from prunecli.front.presentation.entries import Level, Notice, Output, Prompt, ToolCall
 from prunecli.front.presentation.presenter import present_all, presenter_of
 from prunecli.model.messages import ToolUse
@@ -121,13 +121,15 @@ async def test_leaving_a_choice_changes_nothing(tmp_path: Path) -> None:
         assert s.runtime.session.name == ""
 
 
-async def test_a_few_choices_take_a_digit_and_ignore_other_text(tmp_path: Path) -> None:
+async def test_a_confirmation_takes_a_digit_and_ignores_other_text(tmp_path: Path) -> None:
+    done = list[str]()
     async with shown(tmp_path) as s:
-        for keys, name in (("b 9 enter", "a"), ("b 2", "b")):
-            effects(s).carry_out([Choose("Name it", "rename", (Choice("a", "A"), Choice("b", "B")))])
-            await s.until_shown("1 A", "2 B", "Enter or a digit")
+        for keys, count in (("b 9 2", 0), ("b 1", 1), ("z enter", 2)):
+            effects(s).carry_out([Confirm("It costs $1.", "Do it", lambda: done.append("done") or ())])
+            await s.until_shown("It costs $1.", "1 Do it", "2 Cancel", "Enter or a digit")
             await s.pilot.press(*keys.split())
-            await s.until(lambda name=name: s.runtime.session.name == name)  # type: ignore[misc]
+            await s.until(lambda: s.app.screen is s.frame)
+            assert len(done) == count
 
 
 @pytest.mark.parametrize(

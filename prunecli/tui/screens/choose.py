@@ -24,13 +24,16 @@ OTHER_ROWS = 6
 LOW_ROWS = 16
 """Minimum screen height for blank lines and a part of the conversation above the list."""
 FEW = 3
-"""Up to so many choices, as when an act is confirmed, are chosen by digits; other text is ignored."""
+"""Up to so many choices need no word about the filter."""
 _ANSWERS = "Enter to select · Esc to cancel"
 _DIGITS = "Enter or a digit to select · Esc to cancel"
 
 
 class ChooseScreen(Dialog[str | None]):
-    """A filterable list that returns the chosen value, or None. `look` is called with the marked choice."""
+    """A filterable list that returns the chosen value, or None. `look` is called with the marked choice.
+
+    With `confirms`, digits choose too, and other text is ignored: a prompt typed meanwhile must not hide the choices.
+    """
 
     DEFAULT_CSS = """
     ChooseScreen {
@@ -49,12 +52,14 @@ class ChooseScreen(Dialog[str | None]):
         self,
         choose: Choose,
         look: Callable[[Choice], None] = lambda _: None,
+        *,
+        confirms: bool = False,
     ) -> None:
         super().__init__()
         self._choose = choose
         self._look = look
-        self._has_filter = len(choose.choices) > FEW
-        self._by_label = _labeled(choose.choices, numbered=not self._has_filter)
+        self._has_filter = not confirms
+        self._by_label = _labeled(choose.choices, numbered=confirms)
         self._list = OfferList()
         self._query = ""
 
@@ -62,7 +67,8 @@ class ChooseScreen(Dialog[str | None]):
         with Vertical(id="box"):
             yield Static(Content(one_line(self._choose.title)), id="title")
             if self._has_filter:
-                yield Field(placeholder="type to filter", first=self._press)
+                few = len(self._choose.choices) <= FEW
+                yield Field(placeholder="" if few else "type to filter", first=self._press)
             yield self._list
             yield Static(id="help")
 
@@ -163,7 +169,7 @@ class ChooseScreen(Dialog[str | None]):
             self.dismiss(self._list.chosen.value)
 
 
-def _labeled(choices: Iterable[Choice], numbered: bool) -> dict[str, Choice]:
+def _labeled(choices: Iterable[Choice], *, numbered: bool = False) -> dict[str, Choice]:
     """Map labels to choices; trailing spaces tell equal labels apart."""
     found: dict[str, Choice] = {}
     for number, choice in enumerate(choices, 1):
