@@ -164,7 +164,7 @@ def digest(directory: Path, instead: Mapping[str, bytes | None] | None = None) -
         for folder in reversed(down_to(directory)):
             for name in SETTINGS:
                 path = str(folder / name)
-                if folder == directory or reading.is_there(path):
+                if reading.is_there(path):  # so that a name that a later version adds asks nobody again
                     reading.add(path, os.path.relpath(path, directory))
     except (OSError, ValueError, RecursionError):
         return ""
@@ -184,7 +184,7 @@ class _Digest:
     def is_there(self, path: str) -> bool:
         if self.instead and (real := os.path.realpath(path)) in self.instead:
             return self.instead[real] is not None
-        return os.path.lexists(path)
+        return os.path.lexists(path) and not is_empty_folder(path)
 
     def add(self, path: str, name: str) -> None:
         self.entries += 1

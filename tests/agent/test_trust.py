@@ -1,5 +1,6 @@
 """Which directories are trusted, and what can't make them so."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -307,6 +308,11 @@ def test_any_change_of_the_settings_is_noticed(store: TrustStore, project: Path,
     assert not store.changed_since(project)
     (project / path).unlink()
     assert store.changed_since(project)
+
+
+def test_names_that_are_not_there_are_not_in_the_digest(tmp_path: Path) -> None:
+    """So a version that looks for more names asks about no directory again that has none of them."""
+    assert digest(tmp_path) == hashlib.sha256().hexdigest()
 
 
 def test_an_empty_folder_that_a_killed_command_left_changes_nothing(
