@@ -89,7 +89,7 @@ def run_of(host: Host) -> Run:
 
 
 async def prepare(host: Host, plan: CompactionPlan) -> str:
-    """Ask once for a summary in the background, showing nothing of it, and record it as paid for and not in effect.
+    """Ask once for a summary in the background, show nothing, and record it as paid for but not yet used.
     Return why there is none."""
 
     def spent(usage: Usage) -> None:

@@ -1,7 +1,7 @@
-"""What is told of a session: its records as spans, in the words of OpenTelemetry's GenAI conventions, and as metrics.
+"""Reports a session: its records as spans, in the words of OpenTelemetry's GenAI conventions, and as metrics.
 
 Those beyond the conventions have the names and attributes of Claude Code's, with `prunecli` in front. Without
-`content`, nothing is told that somebody wrote: only figures, and names of models, tools, strategies and errors.
+`content`, it reports nothing that anybody wrote: only figures, and names of models, tools, strategies and errors.
 """
 
 import json

@@ -132,7 +132,7 @@ class StatusLine(Part):
         self.extra_status()  # what changed meanwhile
 
     async def _printed(self, source: "Source", given: dict[str, Any]) -> str:
-        """Return the first rows of the command's output; "" if it fails, which is told once."""
+        """Return the first rows of the command's output; "" if it fails; the first failure is reported."""
         env = {**self.host.setup.approved_env, "CLAUDE_PROJECT_DIR": str(source.folder)}
         argv = [shell_in(env), "-c", source.command]
         data = json.dumps(given).encode("ascii")
